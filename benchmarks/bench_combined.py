@@ -24,7 +24,7 @@ import polars as pl
 from tabulate import tabulate
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.training_predictions import predict
+from entropy_sentinel.estimators.training_predictions import predict_responses
 from entropy_sentinel.statistics.monitoring.label_combination import combine_labels
 from entropy_sentinel.statistics.monitoring.prediction_powered import prediction_powered_mean
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
@@ -115,7 +115,7 @@ def held_out(job: tuple[str, str]) -> dict[str, Any]:
         "model": model,
         "residuals": [np.asarray(each).tolist() for each in (residuals.estimated, residuals.true, residuals.n)],
         "estimate": float(saved.estimator.accuracy(part)),
-        "p": predict(saved.estimator, part),
+        "p": predict_responses(saved.estimator, part),
         "correct": part["label"].to_numpy().astype(float),
     }
 

@@ -25,7 +25,7 @@ import entropy_sentinel as es
 from entropy_sentinel.estimators.estimator_base import FitFailure
 from entropy_sentinel.estimators.estimator_settings import Estimation, Fitting
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
-from entropy_sentinel.estimators.leave_one_out import validate
+from entropy_sentinel.estimators.leave_one_out import validate_estimator
 from entropy_sentinel.estimators.training_rows import TrainingRows, one_thread
 from entropy_sentinel.estimators.training_support import Support
 from entropy_sentinel.features.hashed_tokens import SCHEMA
@@ -37,7 +37,7 @@ HOT = "qwen2.5-coder-0.5b-t1"
 MATHEMATICS = "mathematics"
 SIZES, GROUP_SIZES, LEVEL = (20, 50, 100), (3, 6, 12), 0.9
 BAD, FAR, GOOD = 0.15, 0.25, 0.10
-SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})
+SETTINGS = Fitting.from_settings(Estimation().model_dump() | {"seed": 42})
 
 
 @cache
@@ -106,8 +106,8 @@ def measure(job: tuple[str, str, tuple[str, ...], int]) -> list[dict[str, Any]]:
         estimator = training.fit("recommended")
         if isinstance(estimator, FitFailure):
             return []
-        residuals = validate(training, "recommended").residuals
-        support, familiarity = Support.of(known, known["domain"]), Familiarity.of(words, known["domain"])
+        residuals = validate_estimator(training, "recommended").residuals
+        support, familiarity = Support.fit(known, known["domain"]), Familiarity.fit(words, known["domain"])
         assumed = residuals_if_unfamiliar(len(group))
         cases = []
         for what, domain, part in _slices(model, group, seed):

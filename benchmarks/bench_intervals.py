@@ -27,7 +27,7 @@ from worlds import world
 
 from entropy_sentinel.estimators.estimator_base import FitFailure
 from entropy_sentinel.estimators.estimator_settings import Estimation
-from entropy_sentinel.estimators.leave_one_out import validate
+from entropy_sentinel.estimators.leave_one_out import validate_estimator
 from entropy_sentinel.estimators.training_rows import TrainingRows, one_thread
 from entropy_sentinel.estimators.verdict import LEVELS, USABLE
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
@@ -83,7 +83,7 @@ def measure(case: Case) -> list[dict[str, Any]]:
     known = frame.filter(pl.col("benchmark").is_in(labelled))
     rows = TrainingRows(known, known["label"].to_numpy(), _FIT, domains=known["benchmark"])
     with one_thread():
-        validation, fitted = validate(rows, estimator), rows.fit(estimator)
+        validation, fitted = validate_estimator(rows, estimator), rows.fit(estimator)
     if isinstance(fitted, FitFailure):
         return []
     result = []

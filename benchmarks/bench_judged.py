@@ -26,7 +26,7 @@ from tabulate import tabulate
 import entropy_sentinel as es
 from bench_combined import REAL, real_rows
 from bench_verdict import Errors, few_far_off, heavy, normal, one_sided
-from entropy_sentinel.estimators.verdict import USABLE, decide
+from entropy_sentinel.estimators.verdict import USABLE, decide_verdict
 from judged_worlds import Judge, draw_judged, residuals_of
 
 GOOD, BETTER, WEAK = Judge(), Judge(0.97, 0.95), Judge(0.8, 0.75)
@@ -64,7 +64,7 @@ def simulated(case: Case, worlds: int) -> dict[str, Any]:
     verdicts, off, stated, errors_of_estimates = [], [], [], []
     for world in range(worlds):
         residuals = residuals_of(drawn, world, labels)
-        verdicts.append(decide(residuals, None) == USABLE)
+        verdicts.append(decide_verdict(residuals, None) == USABLE)
         # The observed error minus that of the estimator, unless the estimate was clipped.
         off.append(residuals.true - drawn.p[world].mean(axis=1))
         stated.append(residuals.variances)
@@ -95,7 +95,7 @@ def looks(name: str, judge: Judge, errors: Errors, aee: float, worlds: int, labe
     drawn = draw_judged(errors, aee, LOOKS[-1], worlds, judge, seed=1)
     first = []
     for world in range(worlds):
-        reached = (k for k in LOOKS if decide(residuals_of(drawn, world, labels, k), None) == USABLE)
+        reached = (k for k in LOOKS if decide_verdict(residuals_of(drawn, world, labels, k), None) == USABLE)
         first.append(next(reached, np.inf))
     n80 = float(np.quantile(first, 0.8, method="inverted_cdf"))
     share = float(np.isfinite(first).mean())

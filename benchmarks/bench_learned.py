@@ -24,11 +24,11 @@ import polars as pl
 from tabulate import tabulate
 
 from bench_intervals import winkler
-from entropy_sentinel.estimators.combination import choose, leave_one_out_errors
+from entropy_sentinel.estimators.combination import choose_candidate, leave_one_out_errors
 from entropy_sentinel.estimators.estimator_base import FitFailure
 from entropy_sentinel.estimators.estimator_registry import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED
 from entropy_sentinel.estimators.estimator_settings import Estimation, Fitting
-from entropy_sentinel.estimators.leave_one_out import validate
+from entropy_sentinel.estimators.leave_one_out import validate_estimator
 from entropy_sentinel.estimators.training_rows import TrainingRows, one_thread
 from entropy_sentinel.estimators.training_support import LEAST_RISK, Support
 from entropy_sentinel.schemas.response_schema import item_numbers
@@ -39,7 +39,7 @@ from entropy_sentinel.statistics.slice_intervals import Residuals
 FILES = ("results/real/observations/*/*.parquet", "results/demo/observations/math-verify/*.parquet")
 SIZES = (3, 4, 5, 6, 9)
 LEVEL, BAD = 0.9, 0.10
-_FIT = Fitting.of(Estimation().model_dump() | {"seed": 42})
+_FIT = Fitting.from_settings(Estimation().model_dump() | {"seed": 42})
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _least(case: Case) -> str:
 
 def _chosen_from(fewest: int) -> Callable[[Case], str]:
     """The one-standard-error rule for at least `fewest` labelled domains, with the consensus below that."""
-    return lambda case: choose(case.errors)[0] if len(case.group) >= fewest else CANDIDATES[0]
+    return lambda case: choose_candidate(case.errors)[0] if len(case.group) >= fewest else CANDIDATES[0]
 
 
 def _interval_score(case: Case, prior: Prior) -> float:
@@ -142,8 +142,8 @@ def measure(job: tuple[pl.DataFrame, tuple[str, ...]]) -> list[Case]:
         fitted = {name: rows.fit(name) for name in (*CANDIDATES, RECOMMENDED)}
         if any(isinstance(one, FitFailure) for one in fitted.values()):
             return []
-        errors, residuals = leave_one_out_errors(rows), validate(rows, RECOMMENDED).residuals
-    support, actual = Support.of(rows.features, rows.domains), []
+        errors, residuals = leave_one_out_errors(rows), validate_estimator(rows, RECOMMENDED).residuals
+    support, actual = Support.fit(rows.features, rows.domains), []
     for (name,), part in frame.filter(~pl.col("benchmark").is_in(group)).group_by("benchmark", maintain_order=True):
         compared = support.compare(support.counts(part, np.zeros(len(part), dtype=int), 1))
         estimates = {method: one.accuracy(part) for method, one in fitted.items()}

@@ -20,7 +20,7 @@ import polars as pl
 from tabulate import tabulate
 from worlds import world
 
-from entropy_sentinel.estimators.estimator_registry import RECOMMENDED, in_order
+from entropy_sentinel.estimators.estimator_registry import RECOMMENDED, sort_estimators
 from entropy_sentinel.estimators.estimator_settings import DEFAULT_ESTIMATORS, Estimation
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.estimate_errors import interquartile_range, median_value
@@ -30,7 +30,9 @@ from entropy_sentinel.study.stages.estimate_stage import estimate_group
 WORLDS = "worlds"
 DEMO = "results/demo/observations/*/*.parquet"
 DEFAULT, ATC_MAX = "forest-10d-balanced-isotonic", "atc-max"
-NAMES = in_order([DEFAULT, *DEFAULT_ESTIMATORS, "log-nll_sum", "atc-log-2d", "logistic-3d-unbalanced-uncalibrated"])
+NAMES = sort_estimators(
+    [DEFAULT, *DEFAULT_ESTIMATORS, "log-nll_sum", "atc-log-2d", "logistic-3d-unbalanced-uncalibrated"]
+)
 # The ratio of the default's median AEE to the recommendation's must reach the first on every model. On the worlds, the
 # recommendation's median may exceed that of ATC on max entropy by at most the second.
 GOAL_RATIO, GOAL_EXCESS = 2.0, 0.01

@@ -22,7 +22,7 @@ import numpy as np
 from tabulate import tabulate
 
 from bench_verdict import Errors, draw, few_far_off, normal
-from entropy_sentinel.estimators.verdict import MOST_MORE, TOO_FEW, USABLE, Evidence, decide
+from entropy_sentinel.estimators.verdict import MOST_MORE, TOO_FEW, USABLE, Evidence, decide_verdict
 from entropy_sentinel.statistics.slice_intervals import Residuals
 
 ERRORS = (0.02, 0.05, 0.08, 0.10, 0.12, 0.16, 0.20)
@@ -46,7 +46,7 @@ def look_again(case: tuple[str, Errors, float, int]) -> dict[str, object]:
     for world, (estimates, shares) in enumerate(zip(estimated, seen, strict=True)):
         for place, n in enumerate(LOOKS):
             residuals = Residuals(estimates[:n], shares[:n], [LABELS_OF_LOOKS] * n, n)
-            usable[world, place] = decide(residuals, None) == USABLE
+            usable[world, place] = decide_verdict(residuals, None) == USABLE
     once, ever = usable[:, -1].mean(), usable.any(axis=1).mean()
     return {"world": name, "error": aee, "usable once": round(once, 3), "usable ever": round(ever, 3)}
 
@@ -62,13 +62,13 @@ def _named(estimated: np.ndarray, seen: np.ndarray, aee: float, k: int) -> tuple
     def of(n: int) -> Residuals:
         return Residuals(estimated[:n], seen[:n], [LABELS] * n, n)
 
-    if decide(of(k), None) != TOO_FEW:
+    if decide_verdict(of(k), None) != TOO_FEW:
         return None
-    evidence = Evidence.of(of(k))
+    evidence = Evidence.from_residuals(of(k))
     if enough := evidence.enough_more():
-        return "enough", enough, decide(of(k + enough), None) == USABLE, aee
+        return "enough", enough, decide_verdict(of(k + enough), None) == USABLE, aee
     fewest = evidence.fewest_more() or MOST_MORE + 1
-    return "at least", fewest, all(decide(of(k + n), None) != USABLE for n in range(1, fewest)), aee
+    return "at least", fewest, all(decide_verdict(of(k + n), None) != USABLE for n in range(1, fewest)), aee
 
 
 def main() -> None:

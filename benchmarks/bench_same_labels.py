@@ -21,8 +21,8 @@ from tabulate import tabulate
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.estimator_settings import Estimation, Fitting
-from entropy_sentinel.estimators.leave_one_out import validate
-from entropy_sentinel.estimators.training_predictions import TrainingPredictions, predict
+from entropy_sentinel.estimators.leave_one_out import validate_estimator
+from entropy_sentinel.estimators.training_predictions import TrainingPredictions, predict_responses
 from entropy_sentinel.estimators.training_rows import TrainingRows
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.statistics.monitoring.label_combination import combine_labels
@@ -36,7 +36,7 @@ REAL = (("kinds", 5), ("real", 15))
 RESPONSES, LABELS = 300, 20
 # Simulated slices: their number, and whether they are alike, which makes the estimator better on held-out ones.
 WORLDS = ((16, False), (36, True))
-HOW = Fitting.of(Estimation().model_dump() | {"seed": 42})
+HOW = Fitting.from_settings(Estimation().model_dump() | {"seed": 42})
 
 
 def real_slices(folder: str) -> pl.DataFrame:
@@ -91,13 +91,13 @@ def measure(name: str, rows: pl.DataFrame, n: int, rng: np.random.Generator, wit
     same, new = draw(rows, n, rng)
     training = TrainingRows(rows[same], y[same] > 0, HOW, slices[same])
     fitted = training.require(name)
-    is_training, out_of_fold = TrainingPredictions.of(fitted, training).find(rows)
-    known = predict(fitted, rows)
+    is_training, out_of_fold = TrainingPredictions.fit(fitted, training).find(rows)
+    known = predict_responses(fitted, rows)
     mended = np.where(is_training, out_of_fold.fill_null(0), known)
     ways = {"known": (same, known), "out of fold": (same, mended)}
     values, spread = fitted.values(rows), None
     if with_use:
-        spread, ways["new"] = validate(training, name).residuals.spread, (new, known)
+        spread, ways["new"] = validate_estimator(training, name).residuals.spread, (new, known)
     found = []
     for slice_ in np.unique(slices):
         here = np.flatnonzero(slices == slice_)

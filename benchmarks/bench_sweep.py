@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 from threadpoolctl import threadpool_limits
 
-from entropy_sentinel.estimators.estimator_registry import CONFIGURATIONS, parse
+from entropy_sentinel.estimators.estimator_registry import CONFIGURATIONS, parse_configuration
 from entropy_sentinel.estimators.estimator_settings import Estimation
-from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators, score
+from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators, score_slices
 from entropy_sentinel.features.feature_registry import FEATURE_SETS, FEATURES
 
 SEED, N_DOMAINS, N_SCORED, N_TRAINED_ON = 42, 10, 11_000, 4
@@ -72,7 +72,7 @@ def ours(job: Job, names: Sequence[str], seed: int) -> Result:
     rows = TrainingRows(job.features, job.y, SETTINGS | {"seed": seed})
     rows.folds.random_state = SEED
     fitted = fit_estimators(rows, names)
-    estimates = {name: list(score(fitted[name], job.scored, job.slices).values()) for name in names}
+    estimates = {name: list(score_slices(fitted[name], job.scored, job.slices).values()) for name in names}
     return estimates, lambda: {name: fitted[name].p_correct(job.scored) for name in names}
 
 
@@ -84,7 +84,7 @@ def obvious(job: Job, names: Sequence[str], seed: int) -> Result:
     scores = {}
     with threadpool_limits(1):
         for name in names:
-            features = FEATURE_SETS[parse(name).features]
+            features = FEATURE_SETS[parse_configuration(name).features]
             scaler = StandardScaler().fit(job.features.select(features).to_numpy())
             x, others = (scaler.transform(frame.select(features).to_numpy()) for frame in (job.features, job.scored))
             fitted = fit_obvious(name, x, job.y, SETTINGS | {"seed": seed}, seed_of_folds=SEED)

@@ -17,7 +17,7 @@ import polars as pl
 from tabulate import tabulate
 
 from bench_verdict import EXPLAINED, draw, heavy, normal, one_sided
-from entropy_sentinel.estimators.verdict import USABLE, decide
+from entropy_sentinel.estimators.verdict import USABLE, decide_verdict
 from entropy_sentinel.monitor.labelling.usable_probability import TABLE, read_table
 from entropy_sentinel.statistics.slice_intervals import Residuals
 
@@ -37,7 +37,7 @@ def usable(case: tuple[str, float, int, int, int]) -> float:
     estimated, _, seen = draw(DRAWN[errors], error, domains, labels, worlds)
     counts, place = [labels] * domains, slice(domains)
     verdicts = [
-        decide(Residuals(estimates[place], shares[place], counts, domains), None)
+        decide_verdict(Residuals(estimates[place], shares[place], counts, domains), None)
         for estimates, shares in zip(estimated, seen, strict=True)
     ]
     return float(np.mean([verdict == USABLE for verdict in verdicts]))
@@ -56,7 +56,7 @@ def usable_with_judge(case: tuple[str, float, int, int, int]) -> float:
     seen = p + math.sqrt(variance) * rng.normal(size=p.shape)
     counts, noise = [labels] * domains, [variance] * domains
     verdicts = [
-        decide(Residuals(estimates, shares, counts, domains, noise=noise), None)
+        decide_verdict(Residuals(estimates, shares, counts, domains, noise=noise), None)
         for estimates, shares in zip(estimated, seen, strict=True)
     ]
     return float(np.mean([verdict == USABLE for verdict in verdicts]))

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from tabulate import tabulate
 
-from entropy_sentinel.estimators.verdict import LEVELS, NO_USE, TOO_FEW, USABLE, decide
+from entropy_sentinel.estimators.verdict import LEVELS, NO_USE, TOO_FEW, USABLE, decide_verdict
 from entropy_sentinel.statistics.predictive_posterior import CAUTIOUS, MEAN_DISTANCE, Prior
 from entropy_sentinel.statistics.slice_intervals import Residuals
 
@@ -137,7 +137,7 @@ def measure(case: Case) -> dict[str, object]:
         residuals = Residuals(
             estimated[at, :k], seen[at, :k], [labels] * k, k if groups is None else groups[-1] + 1, prior, groups
         )
-        verdicts.append(decide(residuals, None))
+        verdicts.append(decide_verdict(residuals, None))
         for place, level in enumerate(LEVELS):
             lower, upper, _ = residuals.intervals(estimated[at, k:], [labels], level)
             inside[at, place] = lower[0] <= seen[at, k] <= upper[0]

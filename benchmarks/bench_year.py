@@ -46,7 +46,7 @@ def simulate(days: int, folder: str) -> None:
     from entropy_sentinel.monitor.summing.monitor_state import HASHES, SUMS, State
 
     saved, checksum = load_with_checksum(f"{folder}/consensus.estimator", f"{folder}/year")
-    reading = MonitorOptions.from_values(OPTIONS).as_dict()
+    reading = MonitorOptions.from_values(OPTIONS).to_dict()
     whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading}
     rng = np.random.default_rng(0)
     with State.open(Path(folder) / "year", whose) as state:

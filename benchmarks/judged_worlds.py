@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from bench_verdict import EXPLAINED, Errors
-from entropy_sentinel.estimators.verdict import decide
+from entropy_sentinel.estimators.verdict import decide_verdict
 from entropy_sentinel.statistics.slice_intervals import Residuals
 from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, estimate_accuracies
 
@@ -84,4 +84,4 @@ def residuals_of(drawn: JudgedWorlds, world: int, labels: int, k: int | None = N
 
 def verdicts_of(drawn: JudgedWorlds, labels: int) -> list[str]:
     """The verdict of each world."""
-    return [decide(residuals_of(drawn, world, labels), None) for world in range(len(drawn.p))]
+    return [decide_verdict(residuals_of(drawn, world, labels), None) for world in range(len(drawn.p))]

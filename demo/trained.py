@@ -16,7 +16,15 @@ from scipy import stats
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.formatting.spreadsheet import write_csv
-from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, Drawing, new_figure, plain, style, write_figure
+from entropy_sentinel.rendering.figure_style import (
+    BLUE,
+    ORANGE,
+    Drawing,
+    apply_style,
+    new_figure,
+    style_axes,
+    write_figure,
+)
 from entropy_sentinel.rendering.html_pages import Exhibit
 from entropy_sentinel.rendering.table_exhibit import Table, write_table
 
@@ -145,7 +153,7 @@ def figure_3_selection(runs: pl.DataFrame, label: str) -> Drawing:
     axes.axvline(0, color="0.6", linewidth=0.8, linestyle="--")
     axes.set_yticks(places, titles)
     axes.set(ylim=(-0.6, len(rows) - 0.4), xlabel="pass@1 minus that of random, percentage points")
-    plain(axes)
+    style_axes(axes)
     return Drawing(
         figure,
         "Blue: mean difference to the random selection and its interval at 95 % over the seeds; orange: each seed.",
@@ -157,7 +165,7 @@ def write_trained(runs: pl.DataFrame, model: str, folder: str | Path, how: str) 
     Path(folder).mkdir(parents=True, exist_ok=True)
     write_csv(runs, Path(folder) / "runs.csv")
     write_table(TABLE, table_3_selection(runs, model, how), folder)
-    with style():
+    with apply_style():
         drawing = figure_3_selection(runs, model)
     write_figure(FIGURE, drawing, folder)
     return (Path(folder) / f"{TABLE.file}.md").read_text(encoding="utf-8")

@@ -37,7 +37,7 @@ from entropy_sentinel.study.jobs.reuse_plan import describe_reusable, find_reusa
 from entropy_sentinel.study.jobs.result_reuse import check_store, forbid_reuse, describe_store
 from entropy_sentinel.study.jobs.job_terminal import record_failures_of_groups, show_jobs
 from entropy_sentinel.study.jobs.package_versions import announce_versions
-from entropy_sentinel.signal_families.signal_registry import FAMILIES, module_of, rules_of
+from entropy_sentinel.signal_families.signal_registry import FAMILIES, module_of, find_rules
 from snakemake.common.configfile import load_configfile
 from snakemake.io import IOFile, strip_wildcard_constraints
 from snakemake.jobs import GroupJob

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import entropy_sentinel as es
-from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, new_figure, plain, style
+from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, apply_style, new_figure, style_axes
 from write_weeks import SHOWN, write
 
 # A route without an alert, and the one with it.
@@ -28,7 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("picture", type=Path)
     picture = parser.parse_args().picture
-    with tempfile.TemporaryDirectory() as name, style():
+    with tempfile.TemporaryDirectory() as name, apply_style():
         drawn(monitored(Path(name))).savefig(picture, dpi=_DPI, metadata={"Software": None})
 
 
@@ -73,7 +73,7 @@ def _draw(axes: Axes, route: str, rows: pl.DataFrame, has_alert: bool) -> None:
         axes.annotate(f"{value:.2f}", (place, value), (7, 7), textcoords="offset points", fontsize=10)
     axes.set(xlim=(-0.5, len(values) - 0.3), ylim=(0, 1), yticks=[0, 0.5, 1])
     axes.set_xticks(range(len(values)), [f"week of\n{window.day} {window:%b}" for window in rows["window"]])
-    plain(axes)
+    style_axes(axes)
     axes.tick_params(labelsize=10)
     axes.set_title(
         f"{route}: {'alert' if has_alert else 'no alert'}", fontsize=10, color=ORANGE if has_alert else "black"

@@ -22,7 +22,7 @@ import polars.selectors as cs
 
 import entropy_sentinel as es
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
-from entropy_sentinel.schemas.arrow_lists import flat, split
+from entropy_sentinel.schemas.arrow_lists import flatten_lists, split_lists
 from entropy_sentinel.schemas.contract import PROVENANCE_KEY, read_provenance
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, LOGPROBS, TOP_K
 from entropy_sentinel.schemas.label_schema import LABELS
@@ -56,11 +56,11 @@ def rounded(log_probabilities: np.ndarray) -> np.ndarray:
 def shortened(traces: pl.DataFrame) -> pl.DataFrame:
     """Traces with rounded log-probabilities and without token ids."""
     lengths = traces["n_tokens"].to_list()
-    sampled = rounded(flat(traces["token_logprobs"]).to_numpy())
-    top = rounded(flat(traces["top_logprobs"]).to_numpy().reshape(-1, TOP_K))
+    sampled = rounded(flatten_lists(traces["token_logprobs"]).to_numpy())
+    top = rounded(flatten_lists(traces["top_logprobs"]).to_numpy().reshape(-1, TOP_K))
     return traces.with_columns(
-        token_logprobs=split(pl.Series(sampled), lengths),
-        top_logprobs=split(pl.Series(top, dtype=pl.Array(pl.Float32, TOP_K)), lengths),
+        token_logprobs=split_lists(pl.Series(sampled), lengths),
+        top_logprobs=split_lists(pl.Series(top, dtype=pl.Array(pl.Float32, TOP_K)), lengths),
         token_ids=pl.lit(None, dtype=GENERATIONS.schema["token_ids"]),
     )
 

@@ -11,8 +11,17 @@ from matplotlib.axes import Axes
 from scipy.special import entr
 
 from entropy_sentinel.rendering.exhibit_files import DrawnFigure, FigureInputs, save_figures
-from entropy_sentinel.rendering.figure_style import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
-from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.rendering.figure_style import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    Drawing,
+    collect_legend,
+    message_figure,
+    new_figure,
+    style_axes,
+)
+from entropy_sentinel.schemas.file_sets import read_by_owner
 from papers.ambiguity.ambiguity_exhibits import ANSWERS, ESTIMATORS, FIGURES, KL, AmbiguityExhibitSettings
 from papers.ambiguity.ambiguity_frames import ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.ambiguity_measures import common, joined
@@ -48,7 +57,7 @@ def figure_3_relationship(inputs: AmbiguityFigureInputs) -> Drawing:
             kinds[kind] = rows
     if not kinds:
         return Drawing(
-            message(f"{inputs.model}: no item has a semantic entropy", inputs.label),
+            message_figure(f"{inputs.model}: no item has a semantic entropy", inputs.label),
             f"{inputs.model}: no semantic entropy.",
         )
     figure = new_figure(11, 3.2 * len(kinds), inputs.label)
@@ -66,7 +75,7 @@ def figure_3_relationship(inputs: AmbiguityFigureInputs) -> Drawing:
 
 def _scatter(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
     title = f"Right answers: {ANSWERS[kind]}, {len(rows)} items"
-    plain(axes, "semantic entropy, nats", "epistemic uncertainty, nats", title)
+    style_axes(axes, "semantic entropy, nats", "epistemic uncertainty, nats", title)
     axes.scatter(rows["se"], rows["epistemic"], s=10, color=BLUE, alpha=0.4, linewidths=0)
     if kind == "one":
         # A right answer that the model never gave counts as a class too.
@@ -95,7 +104,7 @@ def _curves(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
     from sklearn.metrics import roc_curve  # imports scikit-learn, which the other figures do not need
 
     title = f"Right answers: {ANSWERS[kind]}; EU at least log 2"
-    plain(axes, "share of the certain items", "share of the uncertain items", title)
+    style_axes(axes, "share of the certain items", "share of the uncertain items", title)
     axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
     for name, estimator in ESTIMATORS.items():
         if rows[name].null_count():
@@ -121,13 +130,13 @@ def figure_4_collapse(inputs: AmbiguityFigureInputs) -> Drawing:
     for axes, benchmark in zip(panels, benchmarks, strict=True):
         own = means.filter(benchmark=benchmark)
         places = np.arange(len(own))
-        plain(axes, title=str(benchmark))
+        style_axes(axes, title=str(benchmark))
         axes.bar(places - 0.2, own["se"].fill_null(0), 0.4, color=BLUE, label="semantic entropy")
         axes.bar(places + 0.2, own["epistemic"], 0.4, color=ORANGE, label="epistemic uncertainty")
         axes.hlines(own["aleatoric"], places - 0.42, places + 0.42, color="0.2", label="H(p*)", linewidth=1.2)
         axes.set_xticks(places, own["model"].to_list(), rotation=30, ha="right", fontsize=8)
     panels[0].set_ylabel("mean over items, nats", fontsize=9)
-    handles = legend_of(panels[:1])
+    handles = collect_legend(panels[:1])
     figure.legend(handles.values(), handles.keys(), fontsize=8, frameon=False, ncols=3, loc="outside lower center")
     return Drawing(
         figure,
@@ -168,12 +177,12 @@ def _histograms(rows: pl.DataFrame, value: str, title: str, label: str, caption:
     groups = list(rows.group_by(by, maintain_order=True))
     if not groups:
         text = "This study has one source of p*."
-        return Drawing(message(text, label), text)
+        return Drawing(message_figure(text, label), text)
     figure = new_figure(min(3.2 * len(groups) + 0.6, 12), 2.8, label)
     panels = np.atleast_1d(figure.subplots(1, len(groups), sharex=True))
     edges = np.linspace(0, max(float(rows[value].to_numpy().max()), 0.1), _BINS + 1)
     for axes, (which, own) in zip(panels, groups, strict=True):
-        plain(axes, title, title=f"{', '.join(map(str, which))}: {len(own)} items")
+        style_axes(axes, title, title=f"{', '.join(map(str, which))}: {len(own)} items")
         axes.hist(own[value].to_numpy(), bins=edges, color=BLUE)
     panels[0].set_ylabel("items", fontsize=9)
     return Drawing(figure, caption)
@@ -234,7 +243,7 @@ def _simplex(axes: Axes) -> None:
 
 
 def _bounds(axes: Axes) -> None:
-    plain(axes, "H(p), nats", "epistemic uncertainty, nats", "Bounds with one answer")
+    style_axes(axes, "H(p), nats", "epistemic uncertainty, nats", "Bounds with one answer")
     for n_classes, shade in zip(_CLASSES, np.linspace(0.35, 1, len(_CLASSES)), strict=True):
         _least(axes, n_classes, alpha=shade, label=f"at least, K = {n_classes}")
     _most(axes, label="Theorem 2")
@@ -251,7 +260,7 @@ def write_figures(
 ) -> None:
     """Write the figures in `exhibits`, keyed by file name, to `folder`."""
     expected = {"model": settings["models"]}
-    items = joined(read_several(UNCERTAINTIES, uncertainties, expected), read_several(ESTIMATES, estimates, expected))
+    items = joined(read_by_owner(UNCERTAINTIES, uncertainties, expected), read_by_owner(ESTIMATES, estimates, expected))
     inputs = AmbiguityFigureInputs(
         label=settings["label"],
         settings=settings,

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.schemas.file_sets import read_by_owner
 from entropy_sentinel.study.items.row_fields import normalize_answer
 from papers.ambiguity.ambiguity_exhibits import ANSWERS, COMPARED, KL
 from papers.ambiguity.ambiguity_frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
@@ -65,8 +65,8 @@ def write_measures(
 ) -> None:
     """Write concordances, AUROCs, and statistics of p*."""
     rows = joined(
-        read_several(UNCERTAINTIES, uncertainties, {"model": models}),
-        read_several(ESTIMATES, estimates, {"model": models}),
+        read_by_owner(UNCERTAINTIES, uncertainties, {"model": models}),
+        read_by_owner(ESTIMATES, estimates, {"model": models}),
     )
     about = {"settings": dict(settings)}
     CONCORDANCES.write(CONCORDANCES.frame(list(concordances(rows))), concordances_output, about)

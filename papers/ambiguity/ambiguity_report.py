@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.formatting.text_format import number, span
+from entropy_sentinel.formatting.text_format import format_interval, format_number
 from entropy_sentinel.rendering.exhibit_files import save_report
-from entropy_sentinel.rendering.plain_text import text_table
+from entropy_sentinel.rendering.plain_text import format_text_table
 from papers.ambiguity.ambiguity_exhibits import (
     ANSWERS,
     AUC_NOTE,
@@ -50,7 +50,7 @@ class AmbiguitySummary:
         row = self.by_estimator["se"]
         if row["auc_c"] is None:
             return f"Semantic entropy cannot be assessed: {row['reason']}."
-        value = f"AUC_c {number(row['auc_c'], '.2f')}{interval(row)}"
+        value = f"AUC_c {format_number(row['auc_c'], '.2f')}{interval(row)}"
         return " ".join([f"Semantic entropy {_worth(row)}: {value}.", *self.caveats])
 
     @property
@@ -78,7 +78,7 @@ def _worth(row: Mapping[str, Any]) -> str:
 
 def interval(row: Mapping[str, Any]) -> str:
     """The interval of a row of CONCORDANCES in brackets; an empty text if there is none."""
-    return "" if row["lower"] is None else f" ({span(row)})"
+    return "" if row["lower"] is None else f" ({format_interval(row)})"
 
 
 def summaries(concordances: pl.DataFrame, source: str) -> Iterator[AmbiguitySummary]:
@@ -136,12 +136,12 @@ def summarise(shown: Sequence[AmbiguitySummary], frequencies: str) -> str:
         cells = [summary.model, summary.benchmark, ANSWERS[summary.answers], str(summary.n_items)]
         for name in ESTIMATORS:
             row = summary.by_estimator[name]
-            cells.append(number(row["auc_c"], ".2f") + interval(row))
+            cells.append(format_number(row["auc_c"], ".2f") + interval(row))
         rows.append(cells)
         if summary.caveats:
             caveats.append(" ".join([f"{summary.title}, SE:", *summary.caveats]))
     headings = ["model", "benchmark", "answers", "items", *(estimator.title for estimator in ESTIMATORS.values())]
-    lines = [answer(shown), frequencies, "", *text_table(headings, rows), ""]
+    lines = [answer(shown), frequencies, "", *format_text_table(headings, rows), ""]
     lines.append("AUC_c with its 95 % interval: how often the more uncertain of two items has the larger estimator.")
     return "\n".join([*lines, *caveats]) + "\n"
 

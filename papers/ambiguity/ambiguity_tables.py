@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.rendering.exhibit_files import ExhibitInputs, save_tables
-from entropy_sentinel.rendering.table_exhibit import Table, headed, missing_notes
+from entropy_sentinel.rendering.table_exhibit import Table, missing_notes, select_headings
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
-from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.schemas.file_sets import read_by_owner
 from papers.ambiguity.ambiguity_exhibits import (
     ANSWERS,
     AUC_NOTE,
@@ -140,7 +140,7 @@ def table_intervals(inputs: AmbiguityTableInputs) -> Table:
     words = {"answers": ANSWERS.__getitem__, "form": form_title, "estimator": COMPARED.__getitem__}
     return Table(
         "AUC_c of each estimator with its interval.",
-        headed(inputs.concordances, headings, words),
+        select_headings(inputs.concordances, headings, words),
         (
             AUC_NOTE,
             INTERVAL_NOTE,
@@ -168,7 +168,7 @@ def _wide(
     wide = rows.pivot("estimator", index=index, values=value, maintain_order=True)
     headings = _WHOSE | dict(further) | {"n_items": "Items"} | COMPARED
     texts = {"answers": ANSWERS.__getitem__, **(words or {})}
-    return headed(wide, {name: headings[name] for name in wide.columns}, texts).cast({pl.Null: pl.Float64})
+    return select_headings(wide, {name: headings[name] for name in wide.columns}, texts).cast({pl.Null: pl.Float64})
 
 
 def _reasons(rows: pl.DataFrame) -> list[str]:
@@ -262,7 +262,7 @@ def statistics(p_stars: pl.DataFrame) -> pl.DataFrame:
 
 def _listed(values: Sequence[float | None] | pl.Series, form: str) -> str:
     """Numbers as text, such as `0.67, 0.33`."""
-    return ", ".join(number(value, form) for value in values)
+    return ", ".join(format_number(value, form) for value in values)
 
 
 def write_tables(
@@ -285,7 +285,7 @@ def write_tables(
         questions=pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in benchmarks),
         aligned=pl.concat(map(ALIGNED.read, aligned)),
         items=joined(
-            read_several(UNCERTAINTIES, uncertainties, expected), read_several(ESTIMATES, estimates, expected)
+            read_by_owner(UNCERTAINTIES, uncertainties, expected), read_by_owner(ESTIMATES, estimates, expected)
         ),
         concordances=CONCORDANCES.read(concordances),
         aurocs=AUROCS.read(aurocs),

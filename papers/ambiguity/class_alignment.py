@@ -14,9 +14,9 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
-from entropy_sentinel.schemas.contract import read_provenance, readable
+from entropy_sentinel.schemas.contract import check_readable, read_provenance
 from entropy_sentinel.schemas.response_schema import RESPONSE
-from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.schemas.signal_schema import signal_contract
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.items.benchmark_rows import read_local_rows
 from entropy_sentinel.study.items.row_fields import look_up, normalize_answer, read_answers, read_counts, to_text
@@ -143,7 +143,7 @@ def _comparisons(item: int, place: int, question: Question, texts: Sequence[str]
                 yield _Comparison(item, place, number, Pair(question, names[0], text))
 
 
-SEMANTICS = contract_of(FAMILIES[ESTIMATORS["se"].family])
+SEMANTICS = signal_contract(FAMILIES[ESTIMATORS["se"].family])
 
 
 def write_aligned(
@@ -173,7 +173,7 @@ def write_aligned(
 
 def class_frame(semantics: str) -> pl.DataFrame:
     """A row for each class of each item: its texts, probability, share of the samples, and their number."""
-    with readable(semantics, SEMANTICS.stage):
+    with check_readable(semantics, SEMANTICS.stage):
         columns = (*RESPONSE, "answer", "answer_class", "class_probability")
         rows = SEMANTICS.scan(semantics).select(columns).drop_nulls("answer_class").sort("item_id", "sample").collect()
     rows = rows.with_columns(n_samples=pl.len().over("item_id"))

@@ -6,8 +6,8 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.schemas.contract import read_provenance, readable
-from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.schemas.contract import check_readable, read_provenance
+from entropy_sentinel.schemas.signal_schema import signal_contract
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.semantic_clustering.semantic_entropy import semantic_entropy
 from papers.ambiguity.ambiguity_exhibits import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL, dirichlet
@@ -96,8 +96,8 @@ def estimates(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFr
 
 def _by_item(path: str, family: str, signal: str, name: str) -> pl.DataFrame:
     """Each item's signal, equal for all its responses, as `name`, and the reason for null as `{name}_reason`."""
-    contract = contract_of(FAMILIES[family])
-    with readable(path, contract.stage):
+    contract = signal_contract(FAMILIES[family])
+    with check_readable(path, contract.stage):
         lazy = contract.scan(path)
         reasons = [column for column in lazy.collect_schema() if column.endswith("_reason")]
         reason = pl.col(reasons[0]).drop_nulls().first() if reasons else pl.lit(None, pl.String)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from entropy_sentinel.rendering.table_exhibit import Table, headed
+from entropy_sentinel.rendering.table_exhibit import Table, select_headings
 from papers.ambiguity.ambiguity_exhibits import COMPARED, PUBLISHED, AmbiguityExhibitSettings, compared
 
 # The benchmarks of the paper's tables, and whether the items of each have one answer or several.
@@ -54,7 +54,7 @@ def beside(
         "difference": "difference",
     }
     compared_values = joined.with_columns(difference=pl.col(value) - pl.col("paper"))
-    shown = headed(compared_values, headings, {"estimator": COMPARED.__getitem__})
+    shown = select_headings(compared_values, headings, {"estimator": COMPARED.__getitem__})
     note = "from, to: 95 % interval of this study's value. The paper prints two digits and no interval."
     return Table(f"{title}, here and in the paper.", shown, (note,))
 
@@ -66,5 +66,5 @@ def beside_statistics(ours: pl.DataFrame, settings: AmbiguityExhibitSettings) ->
     long = ours.unpivot(index=["benchmark", "source"], value_name="ours", variable_name="name")
     joined = printed("8_p_star").join(long, on=["benchmark", "source", "name"], how="inner", maintain_order="left")
     columns = {"benchmark": "Benchmark", "source": "Source", "name": "Statistic", "ours": "Here", "paper": "Paper"}
-    shown = headed(joined, columns, {"name": _STATISTICS.__getitem__})
+    shown = select_headings(joined, columns, {"name": _STATISTICS.__getitem__})
     return Table("Statistics of p*, here and in the paper.", shown, decimals=2)

@@ -8,11 +8,20 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.rendering.exhibit_files import DrawnFigure, FigureInputs, save_figures
-from entropy_sentinel.rendering.figure_style import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
+from entropy_sentinel.rendering.figure_style import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    Drawing,
+    collect_legend,
+    draw_empty,
+    new_figure,
+    style_axes,
+)
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.schemas.file_sets import read_by_owner
 from papers.entropy_area.area_exhibits import ANSWERS, FIGURES, AreaExhibitSettings, measure_title, measures
 from papers.entropy_area.area_frames import CORRELATIONS, ITEMS
 from papers.entropy_area.area_measures import RANGES, common, of_set
@@ -45,7 +54,7 @@ def figure_2_correlations(inputs: AreaFigureInputs) -> Drawing:
     own = of_set(inputs.items, inputs.model, inputs.settings["sets"][inputs.benchmark])
     rows = common(own, measures(inputs.settings["answers"]), "answer_entropy")
     if len(rows) < 2:
-        return nothing(f"{inputs.model} on {inputs.benchmark}: {len(rows)} items have all measures", inputs.label)
+        return draw_empty(f"{inputs.model} on {inputs.benchmark}: {len(rows)} items have all measures", inputs.label)
     figure = new_figure(11, 3, inputs.label)
     panels = figure.subplots(1, 4, sharex=True, sharey=True)
     answer = inputs.settings["answer"]
@@ -64,7 +73,7 @@ def figure_2_correlations(inputs: AreaFigureInputs) -> Drawing:
 
 
 def _draw(axes: Axes, rows: pl.DataFrame, measure: str, correlation: dict[str, Any]) -> None:
-    plain(axes)
+    style_axes(axes)
     if why_none(rows["answer_entropy"], rows["answer_entropy"]) or why_none(rows[measure], rows[measure]):
         axes.set_title(f"{measure_title(measure)}\nno r: {correlation['reason']}", fontsize=8, wrap=True)
         return
@@ -95,7 +104,7 @@ def figure_1_trajectory(inputs: AreaFigureInputs) -> Drawing:
     )
     item = median_item(of_set(inputs.items, inputs.model, [benchmark]), f"eas_{answer}")
     if item is None:
-        return nothing(f"No response of {inputs.model} to {benchmark} has a trajectory", label)
+        return draw_empty(f"No response of {inputs.model} to {benchmark} has a trajectory", label)
     shown = trajectory(inputs.passes[inputs.model][benchmark], item, answer)
     figure = new_figure(7.5, 3.2, label)
     axes = figure.subplots()
@@ -127,20 +136,20 @@ def figure_3_ranges(inputs: AreaFigureInputs) -> Drawing:
         if item := median_item(rows, f"eas_{answer}"):
             by_range[name] = trajectory(inputs.passes[inputs.model][benchmark], item, answer)
     if not by_range:
-        return nothing(f"No response of {inputs.model} to {benchmark} has a trajectory", label)
+        return draw_empty(f"No response of {inputs.model} to {benchmark} has a trajectory", label)
     options = any(shown.probabilities is not None for shown in by_range.values())
     figure = new_figure(10.5, 5.2 if options else 3, label)
     grid = figure.subplots(2 if options else 1, len(RANGES), squeeze=False, sharey="row")
     highest = max(shown.entropies.max() for shown in by_range.values())
     for column, (name, (title, _)) in zip(grid.T, RANGES.items(), strict=True):
         about = _about(by_range[name], answer) if name in by_range else ""
-        column[0].set_title(f"{name.title()}, {title} bits: {counted(n_items[name], 'item')}\n{about}", fontsize=9)
+        column[0].set_title(f"{name.title()}, {title} bits: {format_count(n_items[name], 'item')}\n{about}", fontsize=9)
         _draw_column(column, by_range.get(name), inputs.settings["alpha"])
         column[-1].set(xlabel="Token t", ylim=(0, highest * 1.05 or 1))
     grid[-1, 0].set_ylabel("H(t), bits")
     if options:
         grid[0, 0].set_ylabel(f"Decayed sum, alpha {inputs.settings['alpha']:g}")
-        legend = legend_of(grid[0])
+        legend = collect_legend(grid[0])
         look: dict[str, Any] = {"ncols": len(legend), "frameon": False, "fontsize": 9}
         figure.legend(list(legend.values()), list(legend), loc="outside lower center", **look)
     return Drawing(figure, _caption(inputs.model, benchmark, answer, inputs.settings["alpha"], options))
@@ -181,7 +190,7 @@ def _about(shown: Trajectory, answer: str) -> str:
 
 def _draw_column(column: Sequence[Axes], shown: Trajectory | None, alpha: float) -> None:
     for axes in column:
-        plain(axes)
+        style_axes(axes)
         # An empty range has no tokens.
         axes.xaxis.set_visible(shown is not None)
         if shown is None:
@@ -196,7 +205,7 @@ def _draw_entropy(axes: Axes, shown: Trajectory) -> None:
     axes.fill_between(shown.positions, shown.entropies, color=BLUE, alpha=0.25, linewidth=0)
     axes.plot(shown.positions, shown.entropies, color=BLUE, linewidth=0.9)
     axes.set_ylim(bottom=0)
-    plain(axes)
+    style_axes(axes)
 
 
 def _draw_options(axes: Axes, shown: Trajectory, alpha: float) -> None:
@@ -224,7 +233,7 @@ def write_figures(
     inputs = AreaFigureInputs(
         label=settings["label"],
         settings=settings,
-        items=read_several(ITEMS, by_item, {"model": models}),
+        items=read_by_owner(ITEMS, by_item, {"model": models}),
         correlations=CORRELATIONS.read(correlations),
         passes=passes_of,
     )

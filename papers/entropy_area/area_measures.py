@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.schemas.file_sets import read_by_owner
 from papers.entropy_area.area_exhibits import TARGETS, measure_title, measures
 from papers.entropy_area.area_frames import CORRELATIONS, ITEMS, RESPONSES, SPREAD
 from papers.entropy_area.correlation import correlate, why_none
@@ -40,10 +40,10 @@ def write_measures(
     spread_output: str,
 ) -> None:
     """Write correlations, and how much the score depends on the sample."""
-    items = read_several(ITEMS, by_item, {"model": models})
+    items = read_by_owner(ITEMS, by_item, {"model": models})
     about = {"settings": dict(settings)}
     CORRELATIONS.write(CORRELATIONS.frame(list(correlations(items, settings))), correlations_output, about)
-    scores = read_several(RESPONSES, by_response, {"model": models})
+    scores = read_by_owner(RESPONSES, by_response, {"model": models})
     SPREAD.write(SPREAD.frame(list(spread(items, scores, settings))), spread_output, about)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.formatting.text_format import number, span
+from entropy_sentinel.formatting.text_format import format_interval, format_number
 from entropy_sentinel.rendering.exhibit_files import save_report
-from entropy_sentinel.rendering.plain_text import below, text_table
+from entropy_sentinel.rendering.plain_text import format_text_table, indent_lines
 from papers.entropy_area.area_exhibits import AreaExhibitSettings, answer_note, measure_title
 from papers.entropy_area.area_frames import CORRELATIONS
 
@@ -45,12 +45,12 @@ class AreaSummary:
 
 
 def _r(row: Mapping[str, Any]) -> str:
-    return f"r {number(row['r'], '+.2f')} ({interval(row)})"
+    return f"r {format_number(row['r'], '+.2f')} ({interval(row)})"
 
 
 def interval(row: Mapping[str, Any]) -> str:
     """The interval of a row of CORRELATIONS as text."""
-    return span(row, "+.2f")
+    return format_interval(row, "+.2f")
 
 
 def summaries(correlations: pl.DataFrame) -> Iterator[AreaSummary]:
@@ -67,9 +67,9 @@ def summarise(shown: Sequence[AreaSummary]) -> str:
     for summary in shown:
         rows = []
         for name, row in summary.by_measure.items():
-            rows.append([measure_title(name), number(row["r"], "+.3f"), interval(row)])
-        table = text_table(["measure", "r", "interval"], rows)
-        parts.append(below(f"{summary.title}: {summary.n_items} items", [*table, summary.verdict]))
+            rows.append([measure_title(name), format_number(row["r"], "+.3f"), interval(row)])
+        table = format_text_table(["measure", "r", "interval"], rows)
+        parts.append(indent_lines(f"{summary.title}: {summary.n_items} items", [*table, summary.verdict]))
     return "\n\n".join(parts) + "\n"
 
 

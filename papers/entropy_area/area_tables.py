@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from entropy_sentinel.rendering.exhibit_files import ExhibitInputs, save_tables
-from entropy_sentinel.rendering.table_exhibit import Table, headed, missing_notes, number_frame
-from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.rendering.table_exhibit import Table, missing_notes, number_frame, select_headings
+from entropy_sentinel.schemas.file_sets import read_by_owner
 from papers.entropy_area.area_exhibits import (
     ANSWERS,
     ENTROPY_NOTE,
@@ -60,7 +60,7 @@ def table_1_truncation(inputs: AreaTableInputs) -> Table:
     return Table(
         "Probability of the 20 most likely tokens, and the largest error of H(t) from omitting the others, over "
         "all positions of all responses.",
-        headed(inputs.truncation, headings, words),
+        select_headings(inputs.truncation, headings, words),
         (
             "The percentiles are those of the worst positions: 10, 5 and 1 % of them have less mass, or a larger "
             "bound.",
@@ -91,7 +91,7 @@ def _published_truncation(
         "bound_bits: ours": "Bound, bits",
         "bound_bits": "Bound, bits: paper",
     }
-    shown = headed(joined, headings, {"statistic": _STATISTICS.__getitem__})
+    shown = select_headings(joined, headings, {"statistic": _STATISTICS.__getitem__})
     note = (
         f"The paper names no model and benchmark here; its section says {model} and {benchmark}. It writes "
         "`percentile average`, which we take for the percentile over positions."
@@ -147,7 +147,7 @@ def table_spread(inputs: AreaTableInputs) -> Table:
     return Table(
         "Comparison of the EAS of an item's samples: standard deviations in bits, and Pearson's r with the answer "
         "entropy, by the sample that represents the item.",
-        headed(inputs.spread, headings, {"answer": ANSWERS.__getitem__}),
+        select_headings(inputs.spread, headings, {"answer": ANSWERS.__getitem__}),
         (
             "SD between items: of the items' means. lowest, highest: over sample numbers. Only items with two "
             "scored samples.",
@@ -179,7 +179,7 @@ def table_2_correlation(inputs: AreaTableInputs) -> Table:
         missing.append((value, row["reason"], f"{row['model']}, {row['benchmark']}"))
     return Table(
         "Pearson's r, and Spearman's rho, of measures of one response with entropies over the samples of its item.",
-        headed(rows, _HEADINGS, {"target": TARGETS.__getitem__, "measure": measure_title}),
+        select_headings(rows, _HEADINGS, {"target": TARGETS.__getitem__, "measure": measure_title}),
         (
             FIRST_NOTE,
             ENTROPY_NOTE,
@@ -217,7 +217,7 @@ def _published(correlations: pl.DataFrame) -> Table:
         "pearson_r": "r: paper",
         "difference": "r: difference",
     }
-    shown = headed(joined.with_columns(difference=pl.col("r") - pl.col("pearson_r")), headings)
+    shown = select_headings(joined.with_columns(difference=pl.col("r") - pl.col("pearson_r")), headings)
     note = "The paper states p < 5e-5 for all four, but neither the temperature nor which response EAS uses."
     return Table("Pearson's r of EAS (reference) with the answer entropy, here and in the paper.", shown, (note,))
 
@@ -237,7 +237,7 @@ def write_tables(
         label=settings["label"],
         settings=settings,
         models=models,
-        items=read_several(ITEMS, by_item, {"model": models}),
+        items=read_by_owner(ITEMS, by_item, {"model": models}),
         truncation=pl.concat(map(TRUNCATION.read, truncation)),
         correlations=CORRELATIONS.read(correlations),
         spread=SPREAD.read(spread),

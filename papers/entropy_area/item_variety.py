@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
-from entropy_sentinel.schemas.arrow_lists import flat
-from entropy_sentinel.schemas.contract import read_provenance, readable
+from entropy_sentinel.schemas.arrow_lists import flatten_lists
+from entropy_sentinel.schemas.contract import check_readable, read_provenance
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
@@ -126,11 +126,11 @@ def statistics(passes: Sequence[str]) -> Iterator[dict[str, object]]:
     """
     lazy = pl.concat(FORCED_ANSWERS.scan(path).select("answer", *_COLUMNS) for path in passes)
     for answer in ANSWERS:
-        with readable(passes[0], FORCED_ANSWERS.stage):
+        with check_readable(passes[0], FORCED_ANSWERS.stage):
             responses = lazy.filter(answer=answer).drop_nulls("bounds").select(_COLUMNS).collect()
         if not len(responses):
             continue
-        values = [flat(responses[name]).to_numpy().astype(float) for name in _COLUMNS]
+        values = [flatten_lists(responses[name]).to_numpy().astype(float) for name in _COLUMNS]
         about = {"answer": answer, "n_responses": len(responses), "n_positions": len(values[0])}
         rows = {"mean": [np.mean(numbers) for numbers in values]}
         for name, share in _QUANTILES.items():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.schemas.contract import readable
+from entropy_sentinel.schemas.contract import check_readable
 from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 
 
@@ -60,7 +60,7 @@ class Trajectory:
 
 def has_options(path: str) -> bool:
     """Whether a response in a file of the pass has the probabilities of its question's options."""
-    with readable(path, FORCED_ANSWERS.stage):
+    with check_readable(path, FORCED_ANSWERS.stage):
         known = FORCED_ANSWERS.scan(path).select(pl.col("option_probabilities").is_not_null().any())
         return bool(known.collect().item())
 
@@ -73,7 +73,7 @@ def median_item(items: pl.DataFrame, score: str) -> dict[str, object] | None:
 
 def trajectory(path: str, item: Mapping[str, object], answer: str) -> Trajectory:
     """The trajectory of the response that a row of ITEMS names; it exists because its score is known."""
-    with readable(path, FORCED_ANSWERS.stage):
+    with check_readable(path, FORCED_ANSWERS.stage):
         rows = FORCED_ANSWERS.scan(path).filter(item_id=item["item_id"], sample=item["sample"], answer=answer)
         row = rows.select(_COLUMNS).collect().row(0, named=True)
     probabilities = None

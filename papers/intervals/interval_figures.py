@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from scipy.stats import norm
 
 from entropy_sentinel.rendering.exhibit_files import FigureInputs, save_figures
-from entropy_sentinel.rendering.figure_style import BLUE, GREEN, ORANGE, Drawing, new_figure, nothing, plain
+from entropy_sentinel.rendering.figure_style import BLUE, GREEN, ORANGE, Drawing, draw_empty, new_figure, style_axes
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from papers.intervals.half_questions import exponents
 from papers.intervals.interval_exhibits import FIGURES, TEST, IntervalsExhibitSettings, method_title
@@ -49,7 +49,7 @@ def figure_5_open_models(inputs: IntervalsFigureInputs) -> Drawing:
 def _calibration(scores: pl.DataFrame, models: Sequence[str], label: str) -> Drawing:
     rows = scores.filter(pl.col("model").is_in(models), half=TEST, method="base").drop_nulls("coverage")
     if not len(rows):
-        return nothing("no such model has an interval that is used", label)
+        return draw_empty("no such model has an interval that is used", label)
     figure = new_figure(5.5, 4, label)
     axes = figure.subplots()
     for number, model in enumerate(rows["model"].unique(maintain_order=True)):
@@ -64,7 +64,7 @@ def figure_2_conformal(inputs: IntervalsFigureInputs) -> Drawing:
     rows = inputs.scores.filter(pl.col("method").is_in(["base", "conformal"]), half=TEST).drop_nulls("coverage")
     models = rows["model"].unique(maintain_order=True).to_list()
     if not models:
-        return nothing("no model has an interval that can be read", inputs.label)
+        return draw_empty("no model has an interval that can be read", inputs.label)
     columns = min(3, len(models))
     figure = new_figure(1 + 3.4 * columns, 0.6 + 3 * -(-len(models) // columns), inputs.label)
     panels = figure.subplots(-(-len(models) // columns), columns, squeeze=False, sharex=True, sharey=True).flat
@@ -102,7 +102,7 @@ def _curve(axes: Axes, rows: pl.DataFrame, name: str, number: int) -> None:
 def _identity(axes: Axes, rows: pl.DataFrame, title: str = "") -> None:
     ends = np.array([rows["level"].min(), rows["level"].max()], dtype=float)
     axes.plot(ends, ends, color="0.4", linestyle="--", linewidth=1, label="Perfect calibration")
-    plain(axes, "Nominal coverage, %", "Observed coverage, %", title)
+    style_axes(axes, "Nominal coverage, %", "Observed coverage, %", title)
     axes.set_ylim(0, 102)
 
 
@@ -113,7 +113,7 @@ def figure_6_answers(inputs: IntervalsFigureInputs) -> Drawing:
     figure = new_figure(6, 3, inputs.label)
     axes = figure.subplots()
     axes.hist(inside, bins=[at - 0.5 for at in range(low, high + 2)], color=BLUE, linewidth=0)
-    plain(axes, "Right answer, power of ten", "Questions")
+    style_axes(axes, "Right answer, power of ten", "Questions")
     outside = len(inputs.answers) - len(inside)
     return Drawing(
         figure,
@@ -145,7 +145,7 @@ def figure_3_tunnel(inputs: IntervalsFigureInputs) -> Drawing:
         height = -0.06 * (number + 1)
         name = f"Query {number + 1}: seen, and stated"
         axes.plot([lower, upper], [height, height], color=colour, linewidth=3, label=name)
-    plain(axes, "Answer", "Density")
+    style_axes(axes, "Answer", "Density")
     axes.legend(fontsize=8, frameon=False, loc="best")
     return Drawing(
         figure,
@@ -164,14 +164,14 @@ def figure_4_bounds(inputs: IntervalsFigureInputs) -> Drawing:
         left.hist(ends, bins=80, density=True, color=colour, alpha=0.4, linewidth=0, label=name)
     for end in norm.ppf([_ALPHA / 2, 1 - _ALPHA / 2]):
         left.axvline(end, color="0.4", linestyle="--", linewidth=1)
-    plain(left, "Answer", "Density")
+    style_axes(left, "Answer", "Density")
     left.legend(fontsize=8, frameon=False, loc="best")
     for beta, colour in _BETAS.items():
         right.plot(_N_QUERIES, [_error(beta, n) for n in _N_QUERIES], "o", color=colour, label=f"beta {beta}")
         density = float(norm.pdf(norm.ppf(_ALPHA / 2)))
         expected = np.sqrt(asymptotic_covariance(_ALPHA, beta, (density, density))[0, 0] / np.array(_N_QUERIES))
         right.plot(_N_QUERIES, expected, color=colour, linewidth=1)
-    plain(right, "Queries", "Standard error of the lower quantile")
+    style_axes(right, "Queries", "Standard error of the lower quantile")
     right.set(xscale="log", yscale="log")
     for axis in (right.xaxis, right.yaxis):
         # Plain numbers, because labels are not parsed as formulas here.

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.formatting.text_format import counted, number, span
+from entropy_sentinel.formatting.text_format import format_count, format_interval, format_number
 from entropy_sentinel.rendering.exhibit_files import save_report
-from entropy_sentinel.rendering.plain_text import below, text_table
+from entropy_sentinel.rendering.plain_text import format_text_table, indent_lines
 from papers.intervals.interval_exhibits import (
     CALIBRATION,
     TEST,
@@ -60,9 +60,9 @@ class IntervalsSummary:
         base, level = self.scores["base"], level_title(self.level)
         rest = []
         if self.n_unread:
-            rest.append(f"{counted(self.n_unread, 'more answer')} could not be read")
+            rest.append(f"{format_count(self.n_unread, 'more answer')} could not be read")
         if far := base["n_too_far"]:
-            rest.append(f"{counted(far, 'more interval')} {'is' if far == 1 else 'are'} too far from 0 to be used")
+            rest.append(f"{format_count(far, 'more interval')} {'is' if far == 1 else 'are'} too far from 0 to be used")
         if base["coverage"] is None:
             some = f": {' and '.join(rest).replace('more ', '')}" if base["n_too_far"] else ""
             return f"No {level} interval of {self.model} {'can be used' if some else 'could be read'}{some}."
@@ -101,11 +101,14 @@ class IntervalsSummary:
         row = self.differences[str(self.chosen)]
         if row["difference"] is None:
             return f"not compared because {row['reason']}"
-        ends = span(row, "+.1f")
+        ends = format_interval(row, "+.1f")
         if row["lower"] <= 0 <= row["upper"]:
-            return f"not clearly different from that of the stated ones: {number(row['difference'], '+.1f')} ({ends})"
+            return (
+                "not clearly different from that of the stated ones: "
+                f"{format_number(row['difference'], '+.1f')} ({ends})"
+            )
         side = "lower" if row["upper"] < 0 else "higher"
-        return f"{side} than that of the stated ones by {number(abs(row['difference']), '.1f')} ({ends})"
+        return f"{side} than that of the stated ones by {format_number(abs(row['difference']), '.1f')} ({ends})"
 
 
 def _share(row: Row) -> str:
@@ -170,12 +173,12 @@ def summarise(shown: Sequence[IntervalsSummary]) -> str:
     for summary in headline(shown):
         rows = []
         for name, row in summary.scores.items():
-            score, coverage = number(row["score"], ".1f"), number(row["coverage"], ".2f")
+            score, coverage = format_number(row["score"], ".1f"), format_number(row["coverage"], ".2f")
             rows.append([method_title(name), score, coverage, str(row["n"])])
-        table = text_table(["method", "score", "coverage", "questions"], rows)
+        table = format_text_table(["method", "score", "coverage", "questions"], rows)
         compared = f"Scores are over the {summary.n_common} questions for which every method has an interval."
         title = f"{summary.model}, {level_title(summary.level)}"
-        parts.append(below(title, [*table, compared, summary.holds, summary.advice]))
+        parts.append(indent_lines(title, [*table, compared, summary.holds, summary.advice]))
     return "\n\n".join(parts) + "\n"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from entropy_sentinel.rendering.exhibit_files import ExhibitInputs, save_tables
-from entropy_sentinel.rendering.table_exhibit import Table, headed, number_frame
+from entropy_sentinel.rendering.table_exhibit import Table, number_frame, select_headings
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.file_sets import read_all
 from papers.intervals.interval_exhibits import (
@@ -134,7 +134,7 @@ def table_3_coverage(inputs: IntervalsTableInputs) -> Table:
         notes.append(end_note(f"{row['model']}, {row['basis']}", row["temperature"], row["temperature_end"]))
     return Table(
         "Share of the right answers in the smallest set of likely integers, and in its hull, on the test half.",
-        headed(inputs.sets, headings, WORDS),
+        select_headings(inputs.sets, headings, WORDS),
         (
             "Distribution: " + "; ".join(f"{name}: {meaning}" for name, meaning in BASES.items()) + ".",
             "Mass left out: mean probability of all other possible outputs, and of integers beyond `farthest`; the "
@@ -142,7 +142,7 @@ def table_3_coverage(inputs: IntervalsTableInputs) -> Table:
             "T*: the one temperature whose mean score over all levels is lowest on the calibration half.",
             *dict.fromkeys(notes),
         ),
-        published=Table("Coverage of gpt-4o-mini here and in the paper.", headed(both, comparison, WORDS)),
+        published=Table("Coverage of gpt-4o-mini here and in the paper.", select_headings(both, comparison, WORDS)),
     )
 
 
@@ -179,7 +179,7 @@ def table_tunnel_index(inputs: IntervalsTableInputs) -> Table:
     return Table(
         "Entropy of the model's distribution over integers minus that of m sampled answers, in nats: means over the "
         "test half.",
-        headed(inputs.tunnel_index, headings),
+        select_headings(inputs.tunnel_index, headings),
         (
             "Appendix G of the paper, where each reasoning trace gives only an answer: with one answer the index "
             "is the whole entropy, and it falls as their number grows.",

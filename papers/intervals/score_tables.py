@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.rendering.table_exhibit import Table, headed, missing_notes, number_frame
+from entropy_sentinel.rendering.table_exhibit import Table, missing_notes, number_frame, select_headings
 from papers.intervals.interval_exhibits import (
     CALIBRATION,
     COMMON_NOTE,
@@ -50,7 +50,7 @@ def table_2_winkler(inputs: IntervalsTableInputs) -> Table:
     }
     return Table(
         "Mean Winkler score, coverage and mean width on the test half.",
-        headed(rows.filter(n_infinite=0), headings, WORDS),
+        select_headings(rows.filter(n_infinite=0), headings, WORDS),
         (
             f"{COMMON_NOTE} Score, median score and width are over these, Compared is their number.",
             SCORE_NOTE,
@@ -88,7 +88,7 @@ def _published_scores(scores: pl.DataFrame) -> Table:
     compared = joined.with_columns(difference=pl.col("score") - pl.col("published"))
     headings = {**_KEYS, "score": "Score", "published": "Score: paper", "difference": "Score: difference"}
     note = "The paper's 500 + 500 questions are not published; this study uses others."
-    return Table("Mean Winkler score here and in the paper.", headed(compared, headings, WORDS), (note,))
+    return Table("Mean Winkler score here and in the paper.", select_headings(compared, headings, WORDS), (note,))
 
 
 def _paper() -> pl.DataFrame:

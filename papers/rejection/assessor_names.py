@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from entropy_sentinel.estimators.estimator_registry import title
+from entropy_sentinel.estimators.estimator_registry import estimator_title
 from entropy_sentinel.study.analyses.display_names import ExhibitSettings, TrainingGroup
 from papers.rejection.evaluated_rows import EVERY
 from papers.rejection.rejection_exhibits import QUESTION_ONLY
@@ -40,7 +40,7 @@ class RejectionExhibitSettings(ExhibitSettings):
 
 def assessor_title(name: str) -> str:
     """An assessor in words."""
-    return "Question only" if name == QUESTION_ONLY else title(name)
+    return "Question only" if name == QUESTION_ONLY else estimator_title(name)
 
 
 def short_title(name: str, group: TrainingGroup) -> str:

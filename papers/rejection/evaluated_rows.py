@@ -6,7 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from entropy_sentinel.core.errors import ContractError
-from entropy_sentinel.estimators.estimator_registry import ESTIMATORS, further_signals
+from entropy_sentinel.estimators.estimator_registry import ESTIMATORS, extra_signals
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.estimate_schema import SCORES
 from entropy_sentinel.schemas.response_schema import RESPONSE
@@ -65,7 +65,7 @@ def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, wanted:
             how="left",
             maintain_order="left",
         )
-        if name in ESTIMATORS and further_signals(name):
+        if name in ESTIMATORS and extra_signals(name):
             usable = usable.drop_nulls(name)
         if missing := usable[name].null_count():
             raise ContractError(

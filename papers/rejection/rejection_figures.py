@@ -9,10 +9,19 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.rendering.exhibit_files import DrawnFigure, FigureInputs, save_figures
-from entropy_sentinel.rendering.figure_style import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
-from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.rendering.figure_style import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    Drawing,
+    collect_legend,
+    draw_empty,
+    new_figure,
+    style_axes,
+)
+from entropy_sentinel.schemas.file_sets import read_by_owner
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 from entropy_sentinel.study.analyses.display_names import ROLES, TrainingGroup, training_group
 from papers.rejection.assessor_names import DISTRIBUTIONS, RejectionExhibitSettings, assessor_title
@@ -101,7 +110,7 @@ def _drawing(
     panels: Sequence[AssessorPanel], names: Sequence[str], accuracies: Sequence[float], title: str, label: str
 ) -> Drawing:
     if not panels:
-        return nothing("No labelled responses", label)
+        return draw_empty("No labelled responses", label)
     columns = min(4, len(panels))
     rows = math.ceil(len(panels) / columns)
     figure = new_figure(_WIDTH * columns, _HEIGHT * rows + 0.9, label)
@@ -116,7 +125,7 @@ def _drawing(
         axes.tick_params(labelbottom=True)
     for axes in grid[: len(panels) : columns]:
         axes.set_ylabel("Accuracy of the rest", fontsize=9)
-    legend = legend_of(grid[: len(panels)])
+    legend = collect_legend(grid[: len(panels)])
     look: dict[str, Any] = {"loc": "outside lower center", "ncols": min(4, columns), "frameon": False, "fontsize": 9}
     figure.legend(list(legend.values()), list(legend), title=title, **look)
     thin = ", ".join(f"{accuracy:g}" for accuracy in accuracies)
@@ -152,8 +161,8 @@ def _draw(axes: Axes, panel: AssessorPanel, lines: dict[str, tuple[str, Any]], a
             look: dict[str, Any] = {"color": color, "linestyle": dash, "linewidth": 1.5, "zorder": 3}
             axes.plot(rejected, curve(panel.rows[name].to_numpy(), correct), label=assessor_title(name), **look)
     axes.set(xlim=(0, 1), ylim=(0, 1.03))
-    axes.set_title(f"{panel.title}\n{n:,} responses, accuracy {number(correct.mean(), '.2f')}", fontsize=8.5)
-    plain(axes)
+    axes.set_title(f"{panel.title}\n{n:,} responses, accuracy {format_number(correct.mean(), '.2f')}", fontsize=8.5)
+    style_axes(axes)
     axes.tick_params(labelsize=8)
 
 
@@ -167,7 +176,7 @@ def write_figures(
     folder: str,
 ) -> None:
     """Write the figures, by the names of their files, to `folder`."""
-    responses = read_several(OBSERVATIONS, observations, {"model": models})
+    responses = read_by_owner(OBSERVATIONS, observations, {"model": models})
     assessed = read_scores(scores, questions)
     group = training_group(settings["groups"], settings["headline_group"])
     wanted = settings["assessors"][group.group]

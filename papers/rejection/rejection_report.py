@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.formatting.text_format import number, span
+from entropy_sentinel.formatting.text_format import format_interval, format_number
 from entropy_sentinel.rendering.exhibit_files import save_report
-from entropy_sentinel.rendering.plain_text import below, text_table
-from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.rendering.plain_text import format_text_table, indent_lines
+from entropy_sentinel.schemas.file_sets import read_by_owner
 from entropy_sentinel.study.analyses.display_names import TrainingGroup, training_group
 from papers.rejection.assessor_names import (
     DISTRIBUTIONS,
@@ -50,7 +50,7 @@ class RejectionSummary:
         gain = self.by_assessor.get(self.own, {}).get("gain")
         if gain is None:
             return "The gain of the trace is unknown: one of the two assessors could not be fitted."
-        size = f"AUARC {number(gain['value'], '+.3f')}, 95 % interval {span(gain, '+.3f')}"
+        size = f"AUARC {format_number(gain['value'], '+.3f')}, 95 % interval {format_interval(gain, '+.3f')}"
         if gain["lower"] > 0:
             return f"The trace improves on the question-only assessor ({size})."
         if gain["upper"] < 0:
@@ -88,11 +88,11 @@ _LEGEND = (
 
 def _kept(of: Mapping[str, Mapping[str, Any]], accuracy: float) -> str:
     """Format an assessor's rows by measure as `0.42 at 0.87 (0.51)`; only the last where the threshold is chosen."""
-    most = number(of[coverage_measure(accuracy)]["value"], ".2f")
+    most = format_number(of[coverage_measure(accuracy)]["value"], ".2f")
     if kept_measure(accuracy) not in of:
         return most
     share, right = of[kept_measure(accuracy)]["value"], of[kept_accuracy_measure(accuracy)]["value"]
-    return f"{number(share, '.2f')} at {number(right, '.2f')} ({most})"
+    return f"{format_number(share, '.2f')} at {format_number(right, '.2f')} ({most})"
 
 
 def summarise(
@@ -105,10 +105,10 @@ def summarise(
         rows = []
         for name, of_assessor in summary.by_assessor.items():
             area = of_assessor["auarc"]
-            cells = [assessor_title(name), f"{number(area['value'], '.3f')} ({span(area)})"]
+            cells = [assessor_title(name), f"{format_number(area['value'], '.3f')} ({format_interval(area)})"]
             rows.append(cells + [_kept(of_assessor, accuracy) for accuracy in accuracies])
-        title = f"{summary.title}: {summary.n_responses:,} responses, {number(summary.accuracy)} of them correct"
-        parts.append(below(title, [*text_table(headings, rows), summary.verdict]))
+        title = f"{summary.title}: {summary.n_responses:,} responses, {format_number(summary.accuracy)} of them correct"
+        parts.append(indent_lines(title, [*format_text_table(headings, rows), summary.verdict]))
     if len(parts) == 1:
         parts.append("No results for this training group.")
     else:
@@ -139,7 +139,7 @@ def write_report(
     summary: str,
 ) -> None:
     """Write the page and the summary."""
-    rows = read_several(MEASURES, measures, {"model": models})
+    rows = read_by_owner(MEASURES, measures, {"model": models})
     group = training_group(settings["groups"], settings["headline_group"])
     names, accuracies = settings["assessors"][group.group], settings["accuracies"]
     own = rows.filter(pl.col("group") == group.group)
@@ -157,6 +157,6 @@ def write_report(
         summaries=summaries(own, group, names),
         accuracies=list(map(_names_of, accuracies)),
         assessor_title=assessor_title,
-        span=span,
+        span=format_interval,
         notes=[*absent_notes(rows, [group], settings["assessors"]), *domain_notes(own)],
     )

@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.rendering.exhibit_files import ExhibitInputs, save_tables
 from entropy_sentinel.rendering.table_exhibit import Table, missing_notes, number_frame
-from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.schemas.file_sets import read_by_owner
 from entropy_sentinel.study.analyses.display_names import Groups, training_group
 from papers.rejection.assessor_names import (
     DECIMALS,
@@ -278,5 +278,5 @@ def write_tables(
     folder: str,
 ) -> None:
     """Write the tables of these names to `folder`, from files MEASURES, one for each of `models`."""
-    inputs = RejectionTableInputs(**settings, measures=read_several(MEASURES, measures, {"model": models}))
+    inputs = RejectionTableInputs(**settings, measures=read_by_owner(MEASURES, measures, {"model": models}))
     save_tables(TABLES, tables, inputs, folder)

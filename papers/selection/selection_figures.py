@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.formatting.text_format import number
-from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, Drawing, legend_of, new_figure, plain
+from entropy_sentinel.formatting.text_format import format_number
+from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, Drawing, collect_legend, new_figure, style_axes
 from entropy_sentinel.statistics.judge_agreement import wilson_interval
 from papers.selection.selection_tables import SelectionInputs, chosen, overlaps, strategy_title
 
@@ -43,7 +43,7 @@ def _draw_overlap(axes: Axes, selections: pl.DataFrame) -> None:
         counts[first, second] = counts[second, first] = row["shared"]
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     for (first, second), share in np.ndenumerate(shares):
-        text = f"{counts[first, second]:.0f}" + ("" if first == second else f"\n{number(share, '.2f')}")
+        text = f"{counts[first, second]:.0f}" + ("" if first == second else f"\n{format_number(share, '.2f')}")
         axes.text(second, first, text, ha="center", va="center", fontsize=8, color="white" if share > 0.5 else "black")
     titles = [strategy_title(name) for name in names]
     axes.set_xticks(range(len(names)), titles, rotation=25, ha="right", fontsize=8)
@@ -71,9 +71,9 @@ def _draw_difficulty(axes: Axes, rows: pl.DataFrame) -> None:
             axes.plot(accuracy, place - 0.12, "o", color=BLUE, label="accuracy")
     axes.set_yticks(places, [strategy_title(name) for name in names])
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(names) - 0.4), xlabel="correct")
-    legend = legend_of([axes])
+    legend = collect_legend([axes])
     axes.legend(legend.values(), legend.keys(), fontsize=7, frameon=False, loc="best")
-    plain(axes)
+    style_axes(axes)
 
 
 def _draw_length(axes: Axes, rows: pl.DataFrame) -> None:
@@ -90,4 +90,4 @@ def _draw_length(axes: Axes, rows: pl.DataFrame) -> None:
     )
     axes.set_yticks(places, [strategy_title(name) for name in names])
     axes.set(xlabel="tokens", ylim=(-0.6, len(names) - 0.4), xlim=(0, None))
-    plain(axes)
+    style_axes(axes)

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TypedDict
 
 from entropy_sentinel.rendering.exhibit_files import save_figures, save_report, save_tables
-from entropy_sentinel.rendering.plain_text import below, text_table
+from entropy_sentinel.rendering.plain_text import format_text_table, indent_lines
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.schemas.file_sets import read_by_owner
 from papers.selection.selection_exhibits import FIGURES, STRATEGIES, TABLES
 from papers.selection.selection_frames import CANDIDATES, SELECTIONS
 from papers.selection.selection_tables import SelectionInputs, table_selections
@@ -36,8 +36,8 @@ def write_report(
     expected = {"model": models}
     inputs = SelectionInputs(
         label=settings["label"],
-        candidates=read_several(CANDIDATES, candidates, expected),
-        selections=read_several(SELECTIONS, selections, expected),
+        candidates=read_by_owner(CANDIDATES, candidates, expected),
+        selections=read_by_owner(SELECTIONS, selections, expected),
         notes=_notes(selections, models),
     )
     folder = Path(page).parent
@@ -71,5 +71,5 @@ def _notes(selections: Sequence[str], models: Sequence[str]) -> list[str]:
 def summarise(inputs: SelectionInputs) -> str:
     """The summary as plain text: what each strategy selects, and what it lacks."""
     table = table_selections(inputs)
-    lines = text_table(table.frame.columns, table.cells())
-    return "\n".join([below("Which items to train on", lines), *inputs.notes]) + "\n"
+    lines = format_text_table(table.frame.columns, table.cells())
+    return "\n".join([indent_lines("Which items to train on", lines), *inputs.notes]) + "\n"

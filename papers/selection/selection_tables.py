@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.rendering.exhibit_files import FigureInputs
-from entropy_sentinel.rendering.table_exhibit import Table, headed
+from entropy_sentinel.rendering.table_exhibit import Table, select_headings
 from entropy_sentinel.schemas.response_schema import ITEM
 from papers.selection.selection_exhibits import STRATEGIES
 
@@ -103,7 +103,7 @@ def table_selections(inputs: SelectionInputs) -> Table:
     rows = profiles(inputs.candidates, inputs.selections).with_columns(_titled("strategy"))
     return Table(
         "Means of difficulty and length over the items.",
-        headed(rows, headings),
+        select_headings(rows, headings),
         (
             "Pass rate: share of correct tries. Accuracy: of the first response. Tokens: length of the first response. "
             "EAS: in bits. Each mean is over the items with a value.",
@@ -124,7 +124,7 @@ def table_overlap(inputs: SelectionInputs) -> Table:
     }
     return Table(
         "Number of items that two selections share.",
-        headed(rows, headings),
+        select_headings(rows, headings),
         ("Jaccard: shared items over the items of either; 1: the same items, 0: none in common.",),
     )
 

@@ -109,7 +109,7 @@ def test_every_verb_reads_a_log_in_memory(tmp_path: Path) -> None:
     labels = pl.DataFrame({"item_id": [f"r{n}" for n in range(80)], "label": [n % 17 < 9 for n in range(80)]})
     estimator = es.fit(log, labels, "log-3d", domain="topic")
     by_features = es.fit(es.read_features(log, further=["topic"]), labels, "log-3d", domain="topic")
-    assert estimator.metadata.as_dict() == by_features.metadata.as_dict()
+    assert estimator.metadata.to_dict() == by_features.metadata.to_dict()
     assert es.estimate(estimator, log, ["topic"])["n_estimated"].to_list() == [40, 40]
     assert es.monitor(estimator, log, by=["topic"]).slices["n_estimated"].to_list() == [40, 40]
     assert es.score(estimator, log)["p_correct"].null_count() == 0

@@ -23,7 +23,7 @@ def test_labels_are_a_table_or_files() -> None:
     estimator = es.fit(features, labels, "atc-nll_sum")
     path = Path(TINY.labels)
     for files in (path, str(path), [path]):
-        assert es.fit(features, files, "atc-nll_sum").metadata.as_dict() == estimator.metadata.as_dict()
+        assert es.fit(features, files, "atc-nll_sum").metadata.to_dict() == estimator.metadata.to_dict()
     assert es.estimate(estimator, features, labels=path).equals(es.estimate(estimator, features, labels=labels))
     with pytest.raises(InputError, match=r"nosuch\.csv: no such file"):
         es.fit(features, "nosuch.csv", "atc-nll_sum")

@@ -8,7 +8,7 @@ import pytest
 from obvious import fit_obvious
 from rows import SETTINGS, rows
 
-from entropy_sentinel.estimators.estimator_registry import CONFIGURATIONS, parse
+from entropy_sentinel.estimators.estimator_registry import CONFIGURATIONS, parse_configuration
 from entropy_sentinel.estimators.training_rows import TrainingRows
 from entropy_sentinel.features.feature_registry import FEATURE_SETS
 
@@ -22,7 +22,7 @@ EXACT = [one.name for one in CONFIGURATIONS if one.classifier != "forest" or one
 
 
 def obvious(name: str, training: TrainingRows, others: pl.DataFrame, *folds: int) -> np.ndarray:
-    features = FEATURE_SETS[parse(name).features]
+    features = FEATURE_SETS[parse_configuration(name).features]
     fitted = fit_obvious(name, training.scaled(features), training.y, asdict(training.settings), *folds)
     return fitted.predict_proba(training.scaling(features)(others))[:, 1]
 

@@ -81,7 +81,7 @@ def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
 
 def test_the_file_says_what_it_is(kept: Path) -> None:
     about = load_estimator(kept).metadata
-    assert (about.name, about.model, about.logprobs.as_dict()) == ("atc-max", "tiny", LOGPROBS)
+    assert (about.name, about.model, about.logprobs.to_dict()) == ("atc-max", "tiny", LOGPROBS)
 
 
 def test_any_changed_byte_is_refused(kept: Path) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.estimators.estimator_registry import BASELINES, CONFIGURATIONS, Configuration, parse
+from entropy_sentinel.estimators.estimator_registry import BASELINES, CONFIGURATIONS, Configuration, parse_configuration
 from entropy_sentinel.features.feature_registry import FEATURES
 
 
@@ -13,7 +13,7 @@ def test_name_of_the_papers_default():
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=lambda configuration: configuration.name)
 def test_parse_reads_every_name(configuration):
-    assert parse(configuration.name) == configuration
+    assert parse_configuration(configuration.name) == configuration
     assert len(CONFIGURATIONS) == 3 * 4 * 2 * 2
 
 
@@ -22,7 +22,7 @@ def test_parse_refuses_other_names(name):
     with pytest.raises(
         ConfigError, match=f"configuration '{name}' is unknown.*logistic, forest, mlp; 17d, 10d, 3d, 1d"
     ):
-        parse(name)
+        parse_configuration(name)
 
 
 def test_baselines_are_features():

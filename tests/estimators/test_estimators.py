@@ -83,8 +83,8 @@ def test_oversampling_happens_inside_the_folds(monkeypatch: pytest.MonkeyPatch) 
     x, _ = rows()
     y = np.arange(200) < 10
     seen = []
-    original = mlp.train
-    monkeypatch.setattr(mlp, "train", lambda x, y, *more: seen.append((x, y)) or original(x, y, *more))
+    original = mlp.train_network
+    monkeypatch.setattr(mlp, "train_network", lambda x, y, *more: seen.append((x, y)) or original(x, y, *more))
     group = TrainingRows(x, y, SETTINGS | {"hidden_layers": [[3]]})
     group.fit("mlp-1d-balanced-isotonic")
     correct = group.scaled(("se_sum",))[y, 0]

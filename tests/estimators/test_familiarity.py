@@ -114,27 +114,27 @@ def test_there_and_back_as_json_and_what_rows_give() -> None:
         {"buckets": [[1, 2], [2], [3], [3, 4], None], "buckets_of": ["tokens"] * 4 + [None]},
         schema={"buckets": pl.List(pl.UInt8), "buckets_of": pl.String},
     )
-    known = Familiarity.of(rows, ["a", "a", "b", "b", "b"])
+    known = Familiarity.fit(rows, ["a", "a", "b", "b", "b"])
     assert known.names == ("a", "b")
     assert known.domains[:, :6].tolist() == [[2, 0, 1, 2, 0, 0], [2, 0, 0, 0, 2, 1]]
-    same = READER.validate_python(json.loads(json.dumps(known.as_dict())))
+    same = READER.validate_python(json.loads(json.dumps(known.to_dict())))
     assert (same.domains == known.domains).all()
     assert (same.names, same.groups, same.kind) == (known.names, known.groups, "tokens")
     two_kinds = rows.with_columns(buckets_of=pl.Series(["tokens", "words", "tokens", "words", None]))
-    assert Familiarity.of(two_kinds, ["a", "a", "b", "b", "b"]) is None
-    assert Familiarity.of(rows.with_columns(buckets_of=pl.lit(None, pl.String)), ["a"] * 5) is None
+    assert Familiarity.fit(two_kinds, ["a", "a", "b", "b", "b"]) is None
+    assert Familiarity.fit(rows.with_columns(buckets_of=pl.lit(None, pl.String)), ["a"] * 5) is None
 
 
 def test_the_distances_between_domains_are_stored_and_an_earlier_file_gives_the_same() -> None:
     rng = np.random.default_rng(3)
     computed = of(*(drawn(shares, 30, rng) for shares in kinds(6, rng)), groups=("a", "a", "b", "c", "d", "e"))
-    content = json.loads(json.dumps(computed.as_dict()))
+    content = json.loads(json.dumps(computed.to_dict()))
     stored = READER.validate_python(content)
     assert stored.stored is not None
     assert stored.left_out.tolist() == computed.left_out.tolist()
     earlier = READER.validate_python({name: value for name, value in content.items() if name != "left_out"})
     assert (earlier.stored, earlier.limit) == (None, stored.limit)
-    alone = of(state(50, b0=25)).as_dict()
+    alone = of(state(50, b0=25)).to_dict()
     assert alone["left_out"] == [None]
     assert np.isnan(READER.validate_python(alone).left_out).all()
 

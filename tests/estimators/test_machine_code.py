@@ -13,9 +13,9 @@ pytestmark = pytest.mark.slow
 PACKAGE = Path(__file__).parents[2] / "workflow"
 SOURCE = """
 from numba import float64
-from entropy_sentinel.estimators.machine_code import compiled
+from entropy_sentinel.estimators.machine_code import compile_cached
 
-@compiled(float64(float64))
+@compile_cached(float64(float64))
 def times(x):
     return FACTOR * x
 """

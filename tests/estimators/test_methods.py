@@ -8,9 +8,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from entropy_sentinel.estimators.combination import choose, leave_one_out_errors
+from entropy_sentinel.estimators.combination import choose_candidate, leave_one_out_errors
 from entropy_sentinel.estimators.estimator_base import FitFailure
-from entropy_sentinel.estimators.estimator_registry import CANDIDATES, COMBINATIONS, ESTIMATORS, made_of
+from entropy_sentinel.estimators.estimator_registry import CANDIDATES, COMBINATIONS, ESTIMATORS, list_members
 from entropy_sentinel.estimators.fit_metadata import describe_fit
 from entropy_sentinel.estimators.training_rows import TrainingRows
 from entropy_sentinel.features.feature_registry import FEATURES
@@ -106,13 +106,15 @@ def test_six_domains_choose_by_their_leave_one_out_errors() -> None:
     six = TrainingRows(X, Y, SETTINGS, domains=SIX)
     errors, fitted = leave_one_out_errors(six), six.fit("recommended")
     assert [len(result) for result in errors.values()] == [6] * len(errors)
-    assert fitted.chosen["method"] == choose(errors)[0]
+    assert fitted.chosen["method"] == choose_candidate(errors)[0]
     assert fitted.chosen["leave_one_out_aee"] == {name: round(result.mean(), 4) for name, result in errors.items()}
     assert fitted.accuracy(OTHERS) == six.fit(fitted.chosen["method"]).accuracy(OTHERS)
 
 
 def test_where_a_threshold_is_taken_the_median_ranks_the_responses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("entropy_sentinel.estimators.combination.choose", lambda errors: ("atc-max", "told to"))
+    monkeypatch.setattr(
+        "entropy_sentinel.estimators.combination.choose_candidate", lambda errors: ("atc-max", "told to")
+    )
     training = TrainingRows(X, Y, SETTINGS, domains=SIX)
     fitted = training.fit("recommended")
     assert fitted.accuracy(OTHERS) == training.fit("atc-max").accuracy(OTHERS)
@@ -134,19 +136,19 @@ def errors(**result: list[float]) -> dict[str, np.ndarray]:
 def test_another_than_the_consensus_is_taken_only_where_it_is_clearly_better() -> None:
     # Gains .01, .02, .03: mean .02, standard error .01 / sqrt(3) = .0058.
     clear = errors(consensus=[0.05, 0.06, 0.07], atc_max=[0.04, 0.04, 0.04])
-    assert choose(clear) == (
+    assert choose_candidate(clear) == (
         "atc-max",
         "clearly better than consensus on held-out domains",
     )
     # Gains .10, -.04, -.03: mean .01, standard error .078 / sqrt(3) = .045.
     unclear = errors(consensus=[0.15, 0.06, 0.07], atc_max=[0.05, 0.10, 0.10])
-    assert choose(unclear) == ("consensus", "no other method was clearly better")
+    assert choose_candidate(unclear) == ("consensus", "no other method was clearly better")
     # Of two that are clearly better the one of least error is taken.
-    assert choose(clear | errors(log_3d=[0.03, 0.04, 0.04]))[0] == "log-3d"
+    assert choose_candidate(clear | errors(log_3d=[0.03, 0.04, 0.04]))[0] == "log-3d"
     # One of smaller error than the clear one, which is no clear gain itself, is passed over.
-    assert choose(clear | errors(log_3d=[0.0, 0.0, 0.11]))[0] == "atc-max"
+    assert choose_candidate(clear | errors(log_3d=[0.0, 0.0, 0.11]))[0] == "atc-max"
     same = [0.1, 0.1, 0.1]
-    assert choose(errors(consensus=same, atc_max=same))[0] == "consensus", "no gain is no reason"
+    assert choose_candidate(errors(consensus=same, atc_max=same))[0] == "consensus", "no gain is no reason"
 
 
 @pytest.mark.parametrize(("n_correct", "cautious"), [(0, True), (11, True), (12, False), (228, False), (229, True)])
@@ -167,6 +169,6 @@ def test_metadata_says_what_was_chosen() -> None:
 
 
 def test_what_estimators_are_made_of() -> None:
-    assert made_of("recommended") >= {*CANDIDATES, "atc-log-2d", "log-2d", "baseline-mtp", "log-nll_max"}
+    assert list_members("recommended") >= {*CANDIDATES, "atc-log-2d", "log-2d", "baseline-mtp", "log-nll_max"}
     for name in ESTIMATORS:
-        assert made_of(name) <= set(ESTIMATORS)
+        assert list_members(name) <= set(ESTIMATORS)

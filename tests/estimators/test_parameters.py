@@ -19,7 +19,7 @@ from entropy_sentinel.estimators import estimator_registry
 from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.estimators.estimator_file import load_estimator, save_estimator
 from entropy_sentinel.estimators.fit_metadata import FitMetadata, LogprobsKind
-from entropy_sentinel.estimators.parameter_encoding import NotPlain, _array, saved_classes
+from entropy_sentinel.estimators.parameter_encoding import NotPlain, _read_array, saved_classes
 from entropy_sentinel.estimators.training_rows import TrainingRows
 
 TRAINING = TrainingRows(*rows(), SETTINGS)
@@ -177,4 +177,4 @@ def test_the_shape_of_an_array_must_fit_its_bytes(shape: tuple[int, ...]) -> Non
     header = {"descr": "<f8", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)  # type: ignore[no-untyped-call]  # NumPy has no types for it
     with pytest.raises(NotPlain, match="wrong length"):
-        _array(file.getvalue() + bytes(16))
+        _read_array(file.getvalue() + bytes(16))

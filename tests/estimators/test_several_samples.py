@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from entropy_sentinel.estimators.estimator_base import CannotFit, FitFailure
 from entropy_sentinel.estimators.forest import fit_grid
-from entropy_sentinel.estimators.leave_one_out import validate
+from entropy_sentinel.estimators.leave_one_out import validate_estimator
 from entropy_sentinel.estimators.training_rows import TrainingRows
 
 SAMPLES, ITEMS = 10, 60
@@ -53,7 +53,7 @@ def test_folds_are_those_of_scikit_learn():
 def test_answers_to_one_question_are_one_label_on_the_card():
     values, labels, items = near_copies()
     domains = np.array(["a", "b", "c"])[items % 3]
-    validation = validate(TrainingRows(frame(max=values), labels, SETTINGS, domains, items), "atc-max")
+    validation = validate_estimator(TrainingRows(frame(max=values), labels, SETTINGS, domains, items), "atc-max")
     assert [domain.n for domain in validation.domains] == [ITEMS // 3] * 3
 
 

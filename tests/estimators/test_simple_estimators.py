@@ -5,7 +5,7 @@ import pytest
 from rows import SETTINGS, frame, rows
 
 from entropy_sentinel.estimators.estimator_base import FitFailure
-from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators, score
+from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators, score_slices
 
 # Six training rows, four of them correct. Entropies grow with uncertainty: the confident side is the low one.
 MAX = [0.1, 0.2, 0.3, 0.3, 0.3, 0.9]
@@ -84,8 +84,8 @@ def test_score_of_slices_is_the_accuracy_of_each() -> None:
     slices = {"first": first, "rest": ~first, "none": np.zeros(40, dtype=bool)}
     for name in ("forest-3d-balanced-uncalibrated", "atc-se_sum", "doc-mtp", "group-accuracy"):
         estimator = training.fit(name)
-        result = score(estimator, features, slices)
+        result = score_slices(estimator, features, slices)
         assert result["none"] is None
         assert result["first"] == pytest.approx(estimator.accuracy(features.filter(first)), abs=1e-12)
         assert result["rest"] == pytest.approx(estimator.accuracy(features.filter(~first)), abs=1e-12)
-    assert score(FitFailure("x", "why"), features, slices) == {"first": None, "rest": None, "none": None}
+    assert score_slices(FitFailure("x", "why"), features, slices) == {"first": None, "rest": None, "none": None}

@@ -43,12 +43,12 @@ def drawn(mean: float, n: int, seed: int) -> np.ndarray:
 
 MEANS = {"easy": 0.2, "medium": 0.8, "hard": 2.0}
 TRAINING = {name: drawn(mean, 300, seed) for seed, (name, mean) in enumerate(MEANS.items())}
-SUPPORT = Support.of(entropies(*np.concatenate(list(TRAINING.values()))), np.repeat(list(TRAINING), 300))
+SUPPORT = Support.fit(entropies(*np.concatenate(list(TRAINING.values()))), np.repeat(list(TRAINING), 300))
 
 
 def test_counts_by_hand() -> None:
     # Of 0 to 100 the quantiles are 0, 1, 10, 20, ..., 90, 99 and 100; an edge belongs to the bin above it.
-    support = Support.of(entropies(*range(101)), ["one"] * 101)
+    support = Support.fit(entropies(*range(101)), ["one"] * 101)
     assert support.edges[:-1].tolist() == pytest.approx([0, 1, *range(10, 100, 10), 99])
     slice_ = entropies(-1, 0, 0.5, 1, 9.9, 10, 55, 98, 99, 100, 100.1, 500)
     assert counts(support, slice_).tolist() == [1, 2, 2, 1, 0, 0, 0, 1, 0, 0, 0, 1, 2, 2]
@@ -68,7 +68,7 @@ def test_states_are_those_of_numpy_and_of_slices_one_by_one() -> None:
 def test_the_distance_from_one_domain_is_that_of_kolmogorov_and_smirnov() -> None:
     # All of scipy's steps are at edges: training rows have ten values, and edges are at each of them.
     known, slice_ = np.repeat(np.arange(10.0), 10), np.array([0, 0, 1, 2, 2, 2, 3, 5, 7, 9.0])
-    support = Support.of(entropies(*known), ["one"] * 100)
+    support = Support.fit(entropies(*known), ["one"] * 100)
     result = compare(support, entropies(*slice_))
     assert abs(result.distance[0]) == pytest.approx(ks_2samp(known, slice_).statistic)
     assert abs(result.distance[0]) == pytest.approx(0.3)  # by hand: below 3, 6 of 10 and 30 of 100
@@ -140,7 +140,7 @@ def test_a_slice_without_rows_or_estimate_is_not_flagged() -> None:
 
 
 def test_one_response_for_all_and_one_domain() -> None:
-    support = Support.of(entropies(0.7, 0.7, 0.7), [""] * 3)
+    support = Support.fit(entropies(0.7, 0.7, 0.7), [""] * 3)
     assert counts(support, entropies(0.7, 0.6, 0.8)).tolist() == [1, *[0] * (len(QUANTILES) - 2), 1, 1]
     assert compare(support, entropies(0.7)).distance.tolist() == [0]
 
@@ -149,8 +149,8 @@ def test_a_file_keeps_it() -> None:
     features, labels = rows()
     domains = np.repeat(["a", "b"], 100)
     training = TrainingRows(features, labels, SETTINGS, domains=domains)
-    kept = json.loads(json.dumps(describe_fit(training.fit("atc-max"), training).as_dict()))["support"]
-    loaded, made = TypeAdapter(Support).validate_python(kept), Support.of(features, domains)
+    kept = json.loads(json.dumps(describe_fit(training.fit("atc-max"), training).to_dict()))["support"]
+    loaded, made = TypeAdapter(Support).validate_python(kept), Support.fit(features, domains)
     assert loaded.edges.tolist() == made.edges.tolist()
     assert loaded.domains.tolist() == made.domains.tolist()
     assert len(json.dumps(kept)) < 1000
@@ -166,7 +166,7 @@ def test_a_hard_domain_that_is_estimated_far_too_high_is_flagged() -> None:
     responses = pl.read_parquet(RESPONSES).filter(model="tiny-1m").cast({pl.Float32: pl.Float64})
     known = responses.filter(pl.col("training"), pl.col("benchmark").is_in(["averages", "one-digit-addition"]))
     training = TrainingRows(known, known["label"].to_numpy(), SETTINGS, domains=known["benchmark"])
-    estimator, support = training.fit("log-3d"), Support.of(known, known["benchmark"])
+    estimator, support = training.fit("log-3d"), Support.fit(known, known["benchmark"])
     unseen = responses.filter(~pl.col("training"), pl.col("temperature") > 0.8, pl.col("temperature") < 1)
     hard, own = (unseen.filter(benchmark=name) for name in ("remainders", "averages"))
     assert estimator.accuracy(hard) > 0.7

@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ContractError
-from entropy_sentinel.estimators.parameter_encoding import NotPlain, restore_training
-from entropy_sentinel.estimators.training_predictions import NO_PREDICTIONS, TrainingPredictions, predict
+from entropy_sentinel.estimators.parameter_encoding import NotPlain, decode_training
+from entropy_sentinel.estimators.training_predictions import NO_PREDICTIONS, TrainingPredictions, predict_responses
 from entropy_sentinel.estimators.training_rows import TrainingRows
 
 FEATURES, LABELS = rows(60)
@@ -23,7 +23,7 @@ DOMAINS = np.array([f"domain-{number % 3}" for number in range(60)])
 
 def predictions(labels: np.ndarray, name: str = "log-3d", **changes) -> TrainingPredictions:
     training = TrainingRows(FEATURES, labels, SETTINGS | {"trees": 5}, DOMAINS, **changes)
-    return TrainingPredictions.of(training.fit(name), training)
+    return TrainingPredictions.fit(training.fit(name), training)
 
 
 def of_rows(found: TrainingPredictions, features: pl.DataFrame = FEATURES) -> np.ndarray:
@@ -65,7 +65,7 @@ def test_dependent_and_equal_responses_are_in_one_fold() -> None:
     parts = []
     for labels in (LABELS, changed_at(1)):
         training = TrainingRows(twice, labels, SETTINGS, DOMAINS)
-        parts.append(TrainingPredictions.of(training.fit("log-3d"), training))
+        parts.append(TrainingPredictions.fit(training.fit("log-3d"), training))
     assert len(parts[0].hashes) == 59
     assert of_rows(parts[0], twice)[0] == of_rows(parts[1], twice)[0]
 
@@ -119,9 +119,9 @@ def test_a_file_has_them_and_refuses_invalid_ones(tmp_path: Path) -> None:
         forged = io.BytesIO()
         np.savez(forged, training_hashes=wrong[0], training_p=wrong[1])
         with pytest.raises(NotPlain, match="training responses"):
-            restore_training(forged.getvalue())
+            decode_training(forged.getvalue())
 
 
 def test_predictions_of_an_estimator_without_p_correct_are_its_estimates() -> None:
     training = TrainingRows(FEATURES, LABELS, SETTINGS, DOMAINS)
-    assert set(predict(training.fit("atc-max"), FEATURES)) <= {0.0, 1.0}
+    assert set(predict_responses(training.fit("atc-max"), FEATURES)) <= {0.0, 1.0}

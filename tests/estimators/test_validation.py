@@ -11,7 +11,7 @@ import pytest
 from observations import SETTINGS, observations
 
 from entropy_sentinel.estimators import combination
-from entropy_sentinel.estimators.leave_one_out import validate
+from entropy_sentinel.estimators.leave_one_out import validate_estimator
 from entropy_sentinel.estimators.training_rows import TrainingRows
 from entropy_sentinel.estimators.validation_record import Domain, Validation
 from entropy_sentinel.estimators.verdict_limits import Limits
@@ -33,7 +33,7 @@ TRAINING = training_on(FRAME)
 
 
 def test_each_domain_is_estimated_by_what_is_fitted_on_the_others() -> None:
-    validation = validate(TRAINING, "atc-se_sum")
+    validation = validate_estimator(TRAINING, "atc-se_sum")
     assert [domain.domain for domain in validation.domains] == sorted(NAMES)
     errors = []
     for one in validation.domains:
@@ -54,7 +54,9 @@ def test_each_domain_is_estimated_by_what_is_fitted_on_the_others() -> None:
 def test_a_group_is_estimated_by_what_is_fitted_on_the_other_groups() -> None:
     names = {"alpha": "first", "beta": "first", "gamma": "second", "delta": "third", "epsilon": "epsilon"}
     groups = FRAME["benchmark"].replace(names)
-    validation, ungrouped = (validate(rows, "atc-se_sum") for rows in (training_on(FRAME, groups=groups), TRAINING))
+    validation, ungrouped = (
+        validate_estimator(rows, "atc-se_sum") for rows in (training_on(FRAME, groups=groups), TRAINING)
+    )
     assert validation.domains == tuple(replace(domain, group=names[domain.domain]) for domain in ungrouped.domains)
     by_group = validation.new_groups
     for domain in by_group.domains:
@@ -64,7 +66,7 @@ def test_a_group_is_estimated_by_what_is_fitted_on_the_other_groups() -> None:
         assert domain.estimated == pytest.approx(float((here <= threshold).mean()))
     assert (by_group.n_groups, by_group.n_counted, by_group.residuals.n_units) == (4, 5, 4)
     assert sorted(len(by_group.residuals.leave_out(place)) for place in range(5)) == [3, 3, 4, 4, 4]
-    assert Validation.from_dict(json.loads(json.dumps(validation.as_dict()))) == validation
+    assert Validation.from_dict(json.loads(json.dumps(validation.to_dict()))) == validation
 
 
 def test_the_recommended_method_chooses_again_without_the_domain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,12 +80,12 @@ def test_the_recommended_method_chooses_again_without_the_domain(monkeypatch: py
 
     monkeypatch.setattr(combination, "leave_one_out_errors", spy)
     monkeypatch.setattr(combination, "FEWEST_TO_CHOOSE", 3)
-    validate(TRAINING, "recommended")
+    validate_estimator(TRAINING, "recommended")
     assert [set(NAMES) - domains for domains in seen] == [{name} for name in sorted(NAMES)]
 
 
 def test_two_domains_are_too_few() -> None:
-    validation = validate(training_on(frame_of(60, 60)), "atc-max")
+    validation = validate_estimator(training_on(frame_of(60, 60)), "atc-max")
     assert (validation.verdict, validation.domains) == ("too few domains to say", ())
     assert (validation.aee, validation.error_at_most) == (None, None)
     (reason,) = validation.reasons
@@ -93,13 +95,13 @@ def test_two_domains_are_too_few() -> None:
 
 def test_a_domain_of_few_labels_does_not_count() -> None:
     frame = frame_of(60, 60, 60, 20, 19)
-    validation = validate(training_on(frame), "atc-se_sum")
+    validation = validate_estimator(training_on(frame), "atc-se_sum")
     assert (validation.n_domains, validation.n_counted, len(validation.residuals)) == (5, 4, 4)
     [few] = [domain for domain in validation.domains if domain.estimated is None]
     assert (few.domain, few.n, few.reason) == ("epsilon", 19, "19 labels, fewer than 20: not counted")
     # Nor does it in a group with a domain that counts.
     groups = frame["benchmark"].replace({"epsilon": "delta"})
-    by_group = validate(training_on(frame, groups=groups), "atc-se_sum").new_groups
+    by_group = validate_estimator(training_on(frame, groups=groups), "atc-se_sum").new_groups
     assert by_group is not None
     assert [domain.domain for domain in by_group.domains if domain.estimated is None] == ["epsilon"]
     assert "20 labels: 1 of 5 domains (epsilon)" in validation.reasons[-1]
@@ -125,11 +127,11 @@ def test_a_card_of_an_earlier_release_is_judged_as_of_now() -> None:
     validation = Validation.from_dict(old)
     assert (validation.verdict, validation.n_counted) == ("too few domains to say", 2)
     assert validation.coverage == ()
-    assert validation == Validation.from_dict(json.loads(json.dumps(validation.as_dict())))
+    assert validation == Validation.from_dict(json.loads(json.dumps(validation.to_dict())))
 
 
 def test_intervals_of_a_domain_rest_only_on_the_others() -> None:
-    validation = validate(TRAINING, "atc-se_sum")
+    validation = validate_estimator(TRAINING, "atc-se_sum")
     (eighty, ninety, _) = validation.coverage
     assert (eighty.level, eighty.basis, ninety.basis, eighty.n) == (0.8, "predictive", "predictive", 5)
     held = 0
@@ -142,7 +144,7 @@ def test_intervals_of_a_domain_rest_only_on_the_others() -> None:
 def test_a_domain_without_which_nothing_can_be_fitted_is_reported() -> None:
     """Only one domain has incorrect answers: without it there is one class."""
     frame = FRAME.with_columns(label=pl.col("label") | (pl.col("benchmark") != "gamma"))
-    validation = validate(training_on(frame), "baseline-se_sum")
+    validation = validate_estimator(training_on(frame), "baseline-se_sum")
     unfitted = [domain for domain in validation.domains if domain.estimated is None]
     assert [(one.domain, one.reason) for one in unfitted] == [("gamma", "all training rows are correct")]
     assert validation.reasons[-1] == "not estimated: 1 of 5 domains (gamma)"
@@ -167,8 +169,8 @@ def test_the_limits_of_the_verdict_survive_the_file() -> None:
     limits = Limits(usable_error=0.2, far_off=0.4, confidence=0.8)
     groups = training_on(FRAME, groups=FRAME["benchmark"])
     for rows in (TRAINING, groups):
-        validation = validate(rows, "atc-se_sum", limits)
-        kept = json.loads(json.dumps(validation.as_dict()))
+        validation = validate_estimator(rows, "atc-se_sum", limits)
+        kept = json.loads(json.dumps(validation.to_dict()))
         assert Validation.from_dict(kept) == validation
         assert kept["limits"] == {"usable_error": 0.2, "far_off": 0.4, "confidence": 0.8}
         del kept["limits"]

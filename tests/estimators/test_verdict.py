@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from entropy_sentinel.estimators.verdict import decide, verdict_of
+from entropy_sentinel.estimators.verdict import decide_verdict, explain_verdict
 from entropy_sentinel.estimators.verdict_limits import Limits
 from entropy_sentinel.statistics.estimate_errors import evaluate_estimates
 from entropy_sentinel.statistics.slice_intervals import Residuals
@@ -22,7 +22,7 @@ def judged(errors: list[float], true: list[float] | None = None, n: int = MANY):
     residuals = Residuals(estimated, true, [n] * len(errors), len(errors))
     result = evaluate_estimates(estimated, true)
     names = [f"d{place}" for place in range(len(errors))]
-    return verdict_of(names, residuals, result.aee, result.rho, float(np.mean(errors)))
+    return explain_verdict(names, residuals, result.aee, result.rho, float(np.mean(errors)))
 
 
 def numbers(reason: str) -> list[str]:
@@ -96,7 +96,7 @@ def test_a_few_domains_far_off_are_not_usable_however_good_the_others_are() -> N
 def test_more_domains_make_an_estimator_without_error_usable_whatever_their_labels(k: int) -> None:
     """Of 40 domains with 20 labels each, the largest error was above .25 by chance alone in 42 %: "do not use"."""
     verdicts = [
-        decide(Residuals(true[:-1], seen[:-1], [20] * k, k), None)
+        decide_verdict(Residuals(true[:-1], seen[:-1], [20] * k, k), None)
         for _, true, seen in zip(*draws(0.0, k, 60, labels=20), strict=True)
     ]
     assert "do not use" not in verdicts
@@ -112,7 +112,7 @@ def test_one_domain_in_ten_far_off_is_seldom_usable(k: int) -> None:
     far = np.random.default_rng(k).random(true.shape) < 0.1
     estimated = np.where(far, true + np.where(true > 0.5, -0.35, 0.35), estimated)
     usable = [
-        decide(Residuals(*sides, [50] * k, k), None) == "usable"
+        decide_verdict(Residuals(*sides, [50] * k, k), None) == "usable"
         for sides in zip(estimated[:, :k], seen[:, :k], strict=True)
     ]
     assert sum(usable) <= 10
@@ -143,7 +143,7 @@ def test_how_many_more_domains_are_enough_is_reported_where_that_is_probable() -
     for n, enough in ((more, True), (more - 1, False)):
         drawn = np.clip(rng.normal(size=(300, n)) * deviations[:, None], -0.4, 0.4)
         usable = [
-            decide(Residuals([*errors, *one], [0.0] * (5 + n), [MANY] * (5 + n), 5 + n), None) == "usable"
+            decide_verdict(Residuals([*errors, *one], [0.0] * (5 + n), [MANY] * (5 + n), 5 + n), None) == "usable"
             for one in drawn
         ]
         # Three standard errors of 300 draws.
@@ -188,7 +188,7 @@ def simulated(aee: float, k: int, n_draws: int) -> tuple[np.ndarray, np.ndarray]
     usable, inside = np.zeros(n_draws, dtype=bool), np.zeros((n_draws, 3), dtype=bool)
     for at in range(n_draws):
         residuals = Residuals(estimated[at, :k], seen[at, :k], [100] * k, k)
-        usable[at] = decide(residuals, None) == "usable"
+        usable[at] = decide_verdict(residuals, None) == "usable"
         for place, level in enumerate((0.8, 0.9, 0.95)):
             lower, upper, _ = residuals.intervals(estimated[at, k:], [100], level)
             inside[at, place] = lower[0] <= seen[at, k] <= upper[0]
@@ -228,16 +228,16 @@ def test_limits_of_your_own_change_the_verdict_and_are_stated() -> None:
     errors = [0.05] * 9
     true = [0.3 + 0.4 * place / 9 for place in range(9)]
     residuals = Residuals(np.add(true, errors).tolist(), true, [MANY] * 9, 9)
-    assert decide(residuals, 1.0) == "usable"
+    assert decide_verdict(residuals, 1.0) == "usable"
     # The limit of the mean error by hand at 99 %, above .1.
     assert most_by_hand(errors, 0.99) > 0.1 > most_by_hand(errors, 0.9)
-    assert decide(residuals, 1.0, Limits(confidence=0.99)) == TOO_FEW
+    assert decide_verdict(residuals, 1.0, Limits(confidence=0.99)) == TOO_FEW
     # At 90 % confidence it is above .055, so no estimator with these errors is usable up to .04.
     assert most_by_hand(errors, 0.1) > 0.04
-    strict = verdict_of([f"d{place}" for place in range(9)], residuals, 0.05, 1.0, 0.05, Limits(usable_error=0.04))
+    strict = explain_verdict([f"d{place}" for place in range(9)], residuals, 0.05, 1.0, 0.05, Limits(usable_error=0.04))
     assert strict.verdict == "ranking only"
     assert strict.reasons[1].endswith("it must be at most 0.04")
-    near = verdict_of(
+    near = explain_verdict(
         [f"d{place}" for place in range(9)], residuals, 0.05, 1.0, 0.05, Limits(far_off=0.045, confidence=0.875)
     )
     assert near.verdict != "usable"

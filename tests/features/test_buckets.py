@@ -9,7 +9,7 @@ import pytest
 
 import entropy_sentinel as es
 from entropy_sentinel.api.response_reading import write_features
-from entropy_sentinel.features.hashed_tokens import BUCKETS, COLUMN, KIND, bucket, buckets_of, counts_of
+from entropy_sentinel.features.hashed_tokens import BUCKETS, COLUMN, KIND, count_buckets, hash_responses, hash_token
 
 
 def crc(text: str) -> int:
@@ -18,12 +18,12 @@ def crc(text: str) -> int:
 
 @pytest.mark.parametrize("token", [" the", "the", "The ", "Ġthe", "▁The", "\nTHE"])
 def test_one_spelling_for_all_tokenizers(token: str) -> None:
-    assert bucket(token) == crc("the")
+    assert hash_token(token) == crc("the")
 
 
 @pytest.mark.parametrize("token", ["<|im_end|>", "</s>", "<eos>", "<end_of_turn>", "", "<|endoftext|>\n"])
 def test_marks_of_the_end_have_no_bucket(token: str) -> None:
-    assert bucket(token) == -1
+    assert hash_token(token) == -1
 
 
 def traces(tokens: list[list[str] | None], texts: list[str], start: int = 0) -> pl.DataFrame:
@@ -34,7 +34,7 @@ def traces(tokens: list[list[str] | None], texts: list[str], start: int = 0) -> 
 
 
 def test_tokens_before_words_and_null_without_either() -> None:
-    made = buckets_of(traces([["The", "Ġcat", " the", "</s>"], None, None, []], ["x", "The cat, the", "", ""]))
+    made = hash_responses(traces([["The", "Ġcat", " the", "</s>"], None, None, []], ["x", "The cat, the", "", ""]))
     assert made[KIND].to_list() == ["tokens", "words", None, None]
     assert made[COLUMN].to_list() == [
         sorted({crc("the"), crc("cat")}),
@@ -45,7 +45,7 @@ def test_tokens_before_words_and_null_without_either() -> None:
 
 
 def test_only_tokens_after_the_thinking_count() -> None:
-    (buckets,) = buckets_of(traces([["so", "it", "is", "4"]], ["so it is 4"], start=3))[COLUMN].to_list()
+    (buckets,) = hash_responses(traces([["so", "it", "is", "4"]], ["so it is 4"], start=3))[COLUMN].to_list()
     assert buckets == [crc("4")]
 
 
@@ -56,7 +56,7 @@ def test_states_add_up() -> None:
         dtype=pl.List(pl.UInt8),
     )
     slices = rng.integers(0, 4, 63)
-    whole = counts_of(rows, slices, 4)
+    whole = count_buckets(rows, slices, 4)
     assert whole.shape == (4, 257)
     for number in range(4):
         here = [row for row, of in zip(rows.to_list(), slices, strict=True) if of == number and row is not None]
@@ -64,7 +64,7 @@ def test_states_add_up() -> None:
         assert whole[number, 1:].tolist() == [sum(place in row for row in here) for place in range(BUCKETS)]
     part = rng.random(63) < 0.3
     assert (
-        counts_of(rows.filter(part), slices[part], 4) + counts_of(rows.filter(~part), slices[~part], 4) == whole
+        count_buckets(rows.filter(part), slices[part], 4) + count_buckets(rows.filter(~part), slices[~part], 4) == whole
     ).all()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.features.feature_files import CAPTURED, feature_batches
+from entropy_sentinel.features.feature_files import CAPTURED, read_feature_batches
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ def test_what_is_no_feature_is_an_error(tmp_path: Path, content: bytes, words: s
     path = tmp_path / f"a{CAPTURED}"
     path.write_bytes(gzip.compress(content))
     with pytest.raises(InputError, match=rf"(?s)a{CAPTURED}: cannot be read as captured features.*{words}"):
-        list(feature_batches(path))
+        list(read_feature_batches(path))

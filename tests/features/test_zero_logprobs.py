@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import entropy_sentinel as es
-from entropy_sentinel.features.exclusion_reasons import ExclusionCode, exclusion_code, remedy_of
+from entropy_sentinel.features.exclusion_reasons import ExclusionCode, exclusion_code, find_remedy
 from entropy_sentinel.features.zero_logprobs import FEWEST_RESPONSES, LONGEST_CERTAIN, ZERO_LOGPROBS
 
 # What servers write for tokens of probability 0, and what a softmax gives the alternatives of a certain token.
@@ -86,5 +86,5 @@ def test_a_longer_file_is_refused_to_its_last_response(tmp_path: Path, monkeypat
 def test_the_exclusion_has_a_code_and_a_remedy() -> None:
     assert exclusion_code(ZERO_LOGPROBS) is ExclusionCode.ZERO_LOGPROBS
     assert str(ExclusionCode.ZERO_LOGPROBS) == "zero-logprobs"
-    assert "raw_logprobs" in str(remedy_of(ZERO_LOGPROBS))
+    assert "raw_logprobs" in str(find_remedy(ZERO_LOGPROBS))
     assert exclusion_code("empty response") is None

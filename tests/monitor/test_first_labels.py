@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.estimators.verdict import decide
+from entropy_sentinel.estimators.verdict import decide_verdict
 from entropy_sentinel.monitor.labelling import cold_start_sampling as first
 from entropy_sentinel.monitor.labelling.cold_start_allocation import choose_counts
 from entropy_sentinel.monitor.labelling.usable_probability import (
@@ -82,7 +82,7 @@ def test_the_table_is_what_validations_say_now() -> None:
     for _ in range(300):
         p = rng.uniform(0.15, 0.85, 12)
         estimated = np.clip(p + 0.04 / np.sqrt(2 / np.pi) * rng.normal(size=12), 0, 1)
-        usable += decide(Residuals(estimated, rng.binomial(60, p) / 60, [60] * 12, 12), None) == "usable"
+        usable += decide_verdict(Residuals(estimated, rng.binomial(60, p) / 60, [60] * 12, 12), None) == "usable"
     # Four standard errors.
     assert usable / 300 == pytest.approx(probability_of_usable(0.04, 12, 60), abs=0.12)
     middle = (probability_of_usable(0.04, 12, 40) + probability_of_usable(0.04, 12, 60)) / 2

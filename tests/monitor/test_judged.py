@@ -7,7 +7,7 @@ from production import fitted, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.estimators.training_predictions import predict
+from entropy_sentinel.estimators.training_predictions import predict_responses
 from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
 from entropy_sentinel.statistics.witness_powers import fit_witness_powers
@@ -36,7 +36,7 @@ def test_labels_correct_the_verdicts(features: pl.DataFrame, truth: pl.DataFrame
     estimator = fitted()
     options = {"labels": labels(truth, 10), "labels_at_random": True}
     found = es.monitor(estimator, features, **options, judged=labels(truth, 2, "verdict")).slices.row(0, named=True)
-    p = predict(estimator.estimator, features)
+    p = predict_responses(estimator.estimator, features)
     y, z = (truth[name].cast(pl.Float64).to_numpy() for name in ("label", "verdict"))
     powers = fit_witness_powers(y[::10], np.column_stack([z, p])[::10], np.zeros(90), [True, False])
     seen = (np.arange(900) % 2 == 0) * 1.0

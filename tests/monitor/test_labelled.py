@@ -11,7 +11,7 @@ from production import BEGIN, change_metadata, fitted, saved, traffic, written
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.estimators.training_predictions import predict
+from entropy_sentinel.estimators.training_predictions import predict_responses
 from entropy_sentinel.estimators.validation_record import Domain, Validation
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.labelling.label_corrected_estimates import improve_accuracy
@@ -43,7 +43,7 @@ def labels(features: pl.DataFrame) -> pl.DataFrame:
 
 def wanted(estimator, features: pl.DataFrame, labels: pl.DataFrame, level: float = 0.9) -> list[float]:
     """The columns ALL of one slice, from all its responses at once."""
-    p = predict(estimator.estimator, features)
+    p = predict_responses(estimator.estimator, features)
     both = features.with_columns(p=pl.Series(p)).join(labels, on="item_id").filter(pl.col("label").is_not_null())
     result = improve_accuracy(both["label"].to_list(), both["p"], p, both["weight"], level)
     better = result.improved

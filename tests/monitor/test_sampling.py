@@ -9,7 +9,7 @@ from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError, ProvenanceError
-from entropy_sentinel.estimators.training_predictions import predict
+from entropy_sentinel.estimators.training_predictions import predict_responses
 from entropy_sentinel.monitor.labelling.label_corrected_estimates import improve_accuracy
 from entropy_sentinel.monitor.labelling.neyman_sampling import allocate_counts, draw_slice
 from entropy_sentinel.statistics.monitoring.prediction_powered import labelled_mean, prediction_powered_mean
@@ -40,7 +40,7 @@ def test_the_sample_stands_for_all_responses(features: pl.DataFrame, estimator: 
     assert sums["weight"].to_list() == pytest.approx([40] * 4)
     product = chosen.responses["weight"] * chosen.responses["inclusion_probability"]
     assert product.to_list() == pytest.approx([1] * 60)
-    p = pl.DataFrame({"item_id": features["item_id"], "p": predict(estimator.estimator, features)})
+    p = pl.DataFrame({"item_id": features["item_id"], "p": predict_responses(estimator.estimator, features)})
     strata = chosen.responses.join(p, on="item_id").group_by("benchmark", "stratum").agg(pl.col("p").mean(), pl.len())
     assert strata["len"].min() >= 2
     for _, slice_ in strata.sort("stratum").group_by("benchmark"):
@@ -56,7 +56,7 @@ def test_ids_that_are_there_twice_come_with_what_tells_them_apart(features: pl.D
 
 def test_a_slice_gets_more_labels_where_less_is_known(features: pl.DataFrame, estimator: object) -> None:
     slices = es.sample(estimator, features, ["benchmark"], budget=60, per_slice=0).slices
-    p = pl.DataFrame({"benchmark": features["benchmark"], "p": predict(estimator.estimator, features)})
+    p = pl.DataFrame({"benchmark": features["benchmark"], "p": predict_responses(estimator.estimator, features)})
     mean = p.group_by("benchmark").agg(pl.col("p").mean()).sort("benchmark")["p"].clip(0.05, 0.95)
     deviation = (mean * (1 - mean)).sqrt()
     assert np.abs(slices["n_to_label"] - 60 * deviation / deviation.sum()).max() <= 1

@@ -9,7 +9,7 @@ from production import fitted, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.estimator_base import Estimator
-from entropy_sentinel.estimators.training_predictions import predict
+from entropy_sentinel.estimators.training_predictions import predict_responses
 from entropy_sentinel.monitor.column_declaration import Statistic
 from entropy_sentinel.monitor.slice_columns import STATISTICS
 from entropy_sentinel.monitor.summing import slice_sums as module
@@ -94,7 +94,9 @@ class SquareOfTheMean(Estimator):
 
 
 def test_without_p_correct_the_prediction_is_the_estimate_of_the_response_alone() -> None:
-    assert predict(SquareOfTheMean("square"), pl.DataFrame({"x": [0.5, 0.2]})).tolist() == pytest.approx([0.25, 0.04])
+    assert predict_responses(SquareOfTheMean("square"), pl.DataFrame({"x": [0.5, 0.2]})).tolist() == pytest.approx(
+        [0.25, 0.04]
+    )
 
 
 def test_there_and_back_as_a_table() -> None:

@@ -8,14 +8,21 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib import rcParams
 
-from entropy_sentinel.rendering.figure_style import Drawing, message, new_figure, style, wrapped, write_figure
+from entropy_sentinel.rendering.figure_style import (
+    Drawing,
+    apply_style,
+    message_figure,
+    new_figure,
+    wrap_text,
+    write_figure,
+)
 from entropy_sentinel.rendering.html_pages import Exhibit
 
 
 @pytest.mark.parametrize("label", ["costs $5_$", "costs $5 and $6", r"C:\new^{2}", "100 % #1 & ~"])
 def test_labels_are_not_interpreted(label, tmp_path):
-    with style():
-        figure = message(label, label)
+    with apply_style():
+        figure = message_figure(label, label)
         figure.add_subplot().set_title(label)
     write_figure(Exhibit("figure", "1_x", "X"), Drawing(figure, "Caption."), tmp_path)
     assert not any(text.get_parse_math() for text in figure.texts)
@@ -24,8 +31,8 @@ def test_labels_are_not_interpreted(label, tmp_path):
 
 
 def test_a_page_has_the_figure_as_a_vector_and_links_to_its_files(tmp_path):
-    with style():
-        figure = message("text", "label")
+    with apply_style():
+        figure = message_figure("text", "label")
     write_figure(Exhibit("figure", "1_x", "X"), Drawing(figure, "Caption."), tmp_path)
     html = (tmp_path / "figure_1_x.html").read_text()
     picture = base64.b64decode(re.search(r"data:image/svg\+xml;base64,([^\"]*)", html)[1])
@@ -39,8 +46,8 @@ def test_a_page_has_the_figure_as_a_vector_and_links_to_its_files(tmp_path):
 
 
 def test_a_narrow_page_shows_the_narrow_figure(tmp_path):
-    with style():
-        drawing = Drawing(message("text", ""), "Caption.", narrow=new_figure(4, 3, ""))
+    with apply_style():
+        drawing = Drawing(message_figure("text", ""), "Caption.", narrow=new_figure(4, 3, ""))
     write_figure(Exhibit("figure", "1_x", "X"), drawing, tmp_path)
     html = (tmp_path / "figure_1_x.html").read_text()
     narrow = re.search(r'<source media="\(max-width: 40rem\)" srcset="data:image/svg\+xml;base64,([^"]*)">', html)
@@ -54,20 +61,23 @@ def test_the_corner_of_a_figure_names_its_study():
 
 def test_style_is_reset_afterwards():
     before = dict(rcParams)
-    with style():
+    with apply_style():
         assert rcParams["pdf.fonttype"] == 42
     assert dict(rcParams) == before
 
 
 def test_lines_are_as_few_as_fit_and_about_equal_in_length():
     text = "Estimator trained on gsm8k, math, olympiadbench, svamp, theoremqa"
-    assert wrapped(text, 10, 9) == text
-    assert wrapped(text, 10, 4).split("\n") == ["Estimator trained on gsm8k, math,", "olympiadbench, svamp, theoremqa"]
-    assert wrapped("first\nsecond line", 10, 4) == "first\nsecond line"
-    assert wrapped("", 10, 4) == ""
+    assert wrap_text(text, 10, 9) == text
+    assert wrap_text(text, 10, 4).split("\n") == [
+        "Estimator trained on gsm8k, math,",
+        "olympiadbench, svamp, theoremqa",
+    ]
+    assert wrap_text("first\nsecond line", 10, 4) == "first\nsecond line"
+    assert wrap_text("", 10, 4) == ""
 
 
 def test_a_word_that_is_wider_than_a_line_is_broken():
-    lines = wrapped("model " + "x" * 200, 10, 2).split("\n")
+    lines = wrap_text("model " + "x" * 200, 10, 2).split("\n")
     assert "".join(lines).replace(" ", "") == "model" + "x" * 200
     assert 5 < len(lines) < 20

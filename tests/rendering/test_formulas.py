@@ -2,11 +2,11 @@
 
 import pytest
 
-from entropy_sentinel.rendering.mathml import parts
+from entropy_sentinel.rendering.mathml import split_formulas
 
 
 def test_a_fraction() -> None:
-    before, formula, after = parts(r"so \(\frac{1}{2}\) is it")
+    before, formula, after = split_formulas(r"so \(\frac{1}{2}\) is it")
     assert (before, after, formula["source"]) == ("so ", " is it", r"\(\frac{1}{2}\)")
     name, attributes, _, [row] = formula["math"]
     assert (name, attributes) == ("math", {"display": "inline"})
@@ -27,12 +27,12 @@ def test_a_fraction() -> None:
     ],
 )
 def test_formulas_are_recognised(text: str, formulas: list[str]) -> None:
-    pieces = parts(text)
+    pieces = split_formulas(text)
     assert [piece["source"] for piece in pieces if isinstance(piece, dict)] == formulas
     assert "".join(piece if isinstance(piece, str) else piece["source"] for piece in pieces) == text
 
 
 def test_only_names_known_attributes_and_text_remain() -> None:
-    [formula] = parts(r"$\href{javascript:a}{x} \text{<b>1</b>}$")
+    [formula] = split_formulas(r"$\href{javascript:a}{x} \text{<b>1</b>}$")
     assert "href" not in str(formula["math"])
     assert "'<b>1</b>'" in str(formula["math"])

@@ -11,11 +11,11 @@ from entropy_sentinel.rendering.latex import (
     Latex,
     PaperTable,
     Wrapped,
-    escape,
+    escape_latex,
     format_share,
     format_spread,
     format_table,
-    join,
+    join_latex,
     lay_side_by_side,
     lower_qualifier,
     write_symbols,
@@ -35,9 +35,9 @@ def test_shares_have_a_zero_before_the_point_and_medians_with_their_range_have_n
 
 
 def test_text_is_escaped_and_latex_is_not():
-    assert escape("a_b & 5% {x}~\\") == r"a\_b \& 5\% \{x\}\textasciitilde{}\textbackslash{}"
-    assert escape(Latex(r"$\rho$_")) == r"$\rho$_"
-    assert join("a_b", RHO) == r"a\_b $\rho$"
+    assert escape_latex("a_b & 5% {x}~\\") == r"a\_b \& 5\% \{x\}\textasciitilde{}\textbackslash{}"
+    assert escape_latex(Latex(r"$\rho$_")) == r"$\rho$_"
+    assert join_latex("a_b", RHO) == r"a\_b $\rho$"
     assert write_symbols("AEE 0.1, rho 0.9 on rhombus_1") == r"AEE 0.1, $\rho$ 0.9 on rhombus\_1"
     assert [lower_qualifier(title) for title in ("NLL sum", "LNTP", "Std dev", "a_b")] == [
         r"NLL\textsubscript{sum}",

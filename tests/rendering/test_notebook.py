@@ -7,7 +7,7 @@ import pytest
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.formatting.text_format import html
+from entropy_sentinel.formatting.text_format import format_html
 
 HOSTILE = "<script>alert('x')</script>"
 
@@ -33,7 +33,7 @@ class Tables(HTMLParser):
 
 
 def test_lines_and_tables_are_escaped() -> None:
-    text = html(HOSTILE, [HOSTILE], ([HOSTILE, "n"], [[HOSTILE, "1"]]))
+    text = format_html(HOSTILE, [HOSTILE], ([HOSTILE, "n"], [[HOSTILE, "1"]]))
     assert "<script" not in text
     assert Tables(text).rows == [[HOSTILE, "n"], [HOSTILE, "1"]]
 

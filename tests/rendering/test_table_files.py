@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.rendering.html_pages import Exhibit
 from entropy_sentinel.rendering.table_exhibit import Table, missing_notes, number_frame, write_table
 
@@ -76,13 +76,13 @@ def test_a_missing_value_may_have_words_of_its_own() -> None:
 
 
 def test_a_value_that_rounds_to_zero_has_no_minus_sign():
-    assert [number(value, "+.3f") for value in (-0.0004, 0.0004, -0.0006, 0.0)] == [
+    assert [format_number(value, "+.3f") for value in (-0.0004, 0.0004, -0.0006, 0.0)] == [
         "+0.000",
         "+0.000",
         "-0.001",
         "+0.000",
     ]
-    assert [number(value) for value in (-0.0, -0.0004, -10.0, None)] == ["0.000", "0.000", "-10.000", "-"]
+    assert [format_number(value) for value in (-0.0, -0.0004, -10.0, None)] == ["0.000", "0.000", "-10.000", "-"]
 
 
 def test_an_exhibit_without_a_number_is_called_by_its_title():
@@ -96,7 +96,7 @@ def test_a_wide_table_is_transposed_only_on_the_page() -> None:
         {"Model": model, "Measure": "AEE"} | dict.fromkeys(names, value) for model, value in (("a", 0.5), ("b", None))
     ]
     table = Table("Wide.", number_frame(rows, ["Model", "Measure"], names))
-    headings, cells, numeric = table.on_a_page()
+    headings, cells, numeric = table.page_cells()
     assert headings == ["Number", "a, AEE", "b, AEE"]
     assert cells == [[name, "0.500", "-"] for name in names]
     assert numeric == [False, True, True]
@@ -106,7 +106,7 @@ def test_a_wide_table_is_transposed_only_on_the_page() -> None:
         table.frame.with_columns(pl.lit("x").alias("last")),
     ):
         as_it_is = Table("As it is.", other)
-        assert as_it_is.on_a_page() == (other.columns, as_it_is.cells(), as_it_is.numeric())
+        assert as_it_is.page_cells() == (other.columns, as_it_is.cells(), as_it_is.numeric())
 
 
 def test_values_missing_for_the_same_reason_share_a_note() -> None:

@@ -5,11 +5,11 @@ from io import StringIO
 
 import pytest
 
-from entropy_sentinel.rendering.terminal_text import show, table
+from entropy_sentinel.rendering.terminal_text import format_terminal_table, print_parts
 
 PARTS = [
     "What it takes",
-    table(("model", "long heading", "USD"), [("a\x1b[b]", "1,234,567", "8.00"), ("total", "9", "1")]),
+    format_terminal_table(("model", "long heading", "USD"), [("a\x1b[b]", "1,234,567", "8.00"), ("total", "9", "1")]),
 ]
 
 
@@ -25,7 +25,7 @@ def lines(out: StringIO) -> list[str]:
 
 def test_a_table_in_a_log_has_plain_text_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
-    show(PARTS, out := StringIO())
+    print_parts(PARTS, out := StringIO())
     assert lines(out) == [
         "What it takes",
         "",
@@ -39,14 +39,14 @@ def test_a_table_in_a_log_has_plain_text_columns(monkeypatch: pytest.MonkeyPatch
 def test_a_narrow_terminal_wraps_headings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "26")
     monkeypatch.setenv("TERM", "xterm")
-    show(PARTS, out := Terminal())
+    print_parts(PARTS, out := Terminal())
     assert lines(out)[3:5] == ["              long", " model     heading    USD"]
 
 
 def test_a_table_that_is_wider_than_the_terminal_is_shown_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "25")
     monkeypatch.setenv("TERM", "xterm")
-    show([*PARTS, "the responses " * 3], out := Terminal())
+    print_parts([*PARTS, "the responses " * 3], out := Terminal())
     assert lines(out) == [
         "What it takes",
         "",

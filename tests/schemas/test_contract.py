@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.core.errors import ContractError, DamagedFileError
-from entropy_sentinel.schemas.contract import Column, Contract, read_provenance, readable, whose
+from entropy_sentinel.schemas.contract import Column, Contract, check_readable, read_owners, read_provenance
 from entropy_sentinel.schemas.label_schema import LABELS
 
 ROWS = {
@@ -100,7 +100,10 @@ def test_lazily_read_rows_are_checked_when_collected(tmp_path: Path) -> None:
     LABELS.write(LABELS.frame(ROWS), path, {})
     damage_first_page(path)
     lazy = LABELS.scan(path)
-    with pytest.raises(DamagedFileError, match=r"x.parquet: must be .* of stage 'labels'"), readable(path, "labels"):
+    with (
+        pytest.raises(DamagedFileError, match=r"x.parquet: must be .* of stage 'labels'"),
+        check_readable(path, "labels"),
+    ):
         lazy.collect()
 
 
@@ -117,10 +120,10 @@ def test_the_owner_of_a_file_comes_from_provenance_rows_or_item_ids(tmp_path: Pa
     other = Contract("verdicts", LABELS.key, (*LABELS.columns, Column("group", pl.String, "training group")))
     frame = LABELS.frame(ROWS | {"item_id": ["gsm8k-00000", "two-digit-7-12345"]})
     other.write(frame.with_columns(group=pl.Series(["b", "a+b"])), path, {"model": "tiny-1m"})
-    assert whose(path, "model") == ["tiny-1m"]
-    assert whose(path, "group") == ["a+b", "b"]
-    assert whose(path, "benchmark") == ["gsm8k", "two-digit-7"]
-    assert whose(path, "judge") == []
+    assert read_owners(path, "model") == ["tiny-1m"]
+    assert read_owners(path, "group") == ["a+b", "b"]
+    assert read_owners(path, "benchmark") == ["gsm8k", "two-digit-7"]
+    assert read_owners(path, "judge") == []
 
 
 def test_contracts_allow_arrays_of_any_width_and_log_columns(tmp_path: Path) -> None:

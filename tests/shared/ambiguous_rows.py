@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
-from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.schemas.signal_schema import signal_contract
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.semantic_clustering.backend_settings import GroupingSettings
 
@@ -42,7 +42,7 @@ def write_family(path: Path, family: str, model: str, benchmark: str, rows: list
         [whose | {"item_id": f"{benchmark}-{row.pop('place'):05}"} | row for row in map(dict, rows)],
         infer_schema_length=None,
     )
-    contract = contract_of(FAMILIES[family])
+    contract = signal_contract(FAMILIES[family])
     lacking = [
         pl.lit(None, pl.Float64).alias(signal.name)
         for signal in FAMILIES[family].signals

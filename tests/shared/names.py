@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 299,
-    "prepositions": 1.7,
-    "participles": 94,
-    "one_word": 512,
+    "words": 226,
+    "prepositions": 1.0,
+    "participles": 68,
+    "one_word": 386,
     "returns": 0.0,
     "repeated_files": 0,
 }

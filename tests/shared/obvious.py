@@ -15,14 +15,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 
-from entropy_sentinel.estimators.estimator_registry import parse
+from entropy_sentinel.estimators.estimator_registry import parse_configuration
 
 
 def fit_obvious(
     name: str, x: np.ndarray, y: np.ndarray, settings: Mapping[str, Any], seed_of_folds: int | None = None
 ) -> BaseEstimator:
     """Grid search, then calibration, of one configuration on the scaled features that it uses."""
-    configuration = parse(name)
+    configuration = parse_configuration(name)
     folds = StratifiedKFold(settings["folds"], shuffle=True, random_state=seed_of_folds or settings["seed"])
     classifier, grid = _classifier(configuration.classifier, configuration.balanced, settings)
     with warnings.catch_warnings():

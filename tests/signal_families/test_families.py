@@ -229,7 +229,7 @@ def test_observations_have_what_the_files_of_families_have(project: Project, tmp
 import polars as pl
 from tiny import TINY
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, read_observations, families_of
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, read_observations, read_families
 from entropy_sentinel.study.stages.feature_stage import write_features
 from entropy_sentinel.study.stages.observation_stage import write_observations
 from entropy_sentinel.study.stages.signal_stage import write_signals
@@ -255,7 +255,7 @@ write_observations(*given, split, f"{{folder}}/both.parquet", both)
 found = read_observations(f"{{folder}}/both.parquet")
 print(json.dumps({{
     "columns": [one for one in found.columns if one not in OBSERVATIONS.schema],
-    "families": families_of(f"{{folder}}/both.parquet"),
+    "families": read_families(f"{{folder}}/both.parquet"),
     "area": found["area"].to_list(), "short": found["short"].to_list(), "tokens": rows["n_tokens"].to_list(),
     "rest": found.select(OBSERVATIONS.schema.names()).equals(OBSERVATIONS.read(f"{{folder}}/alone.parquet")),
     "features": OBSERVATIONS.read(f"{{folder}}/both.parquet").columns == OBSERVATIONS.schema.names(),

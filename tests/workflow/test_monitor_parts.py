@@ -46,7 +46,7 @@ def test_parts_add_up_and_a_new_file_is_a_job(tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "result" / "rows.parquet").equals(whole.windows)
     result = json.loads((tmp_path / "result" / "rows.json").read_text())
     assert [(row["code"], row["count"]) for row in result["provenance"]["problems"]] == [("ES201", 1)]
-    alerts = [alert.as_dict() for alert in whole.alerts]
+    alerts = [alert.to_dict() for alert in whole.alerts]
     assert json.loads((tmp_path / "result" / "alerts.json").read_text())["alerts"] == alerts != []
     # Another day; and the last one has grown.
     log_file(tmp_path / "logs" / "2.jsonl", [line(24 * 2 + hour) for hour in range(30)])

@@ -3,9 +3,9 @@
 #        than `tokens`. A family that needs more than the traces has its own rules, signals/<family>/rules.smk.
 
 for family in SIGNAL_FAMILIES:
-    if rules_of(family):
+    if find_rules(family):
 
-        include: rules_of(family)
+        include: find_rules(family)
 
     else:
 

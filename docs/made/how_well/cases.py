@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import t
 
-from entropy_sentinel.estimators.estimator_registry import RECOMMENDED, title
+from entropy_sentinel.estimators.estimator_registry import RECOMMENDED, estimator_title
 from entropy_sentinel.estimators.estimator_settings import Estimation
 from entropy_sentinel.schemas.estimate_schema import ESTIMATES
 
@@ -22,9 +22,9 @@ DEFAULT, FLOOR = Estimation().default, "group-accuracy"
 METHODS = {
     RECOMMENDED: "recommended",
     DEFAULT: "the paper's default (forest)",
-    "atc-max": title("atc-max"),
-    "consensus": title("consensus"),
-    "median-of-seven": title("median-of-seven"),
+    "atc-max": estimator_title("atc-max"),
+    "consensus": estimator_title("consensus"),
+    "median-of-seven": estimator_title("median-of-seven"),
     FLOOR: "training accuracy (floor)",
 }
 CONFIDENCE = 0.9

@@ -12,17 +12,17 @@ from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure
 from entropy_sentinel.estimators.estimator_registry import RECOMMENDED
 from entropy_sentinel.estimators.estimator_settings import Estimation, Fitting
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
-from entropy_sentinel.estimators.leave_one_out import validate
+from entropy_sentinel.estimators.leave_one_out import validate_estimator
 from entropy_sentinel.estimators.training_rows import TrainingRows, one_thread
 from entropy_sentinel.estimators.training_support import Support
 from entropy_sentinel.estimators.verdict import LEVELS
-from entropy_sentinel.features.hashed_tokens import COLUMN, counts_of
+from entropy_sentinel.features.hashed_tokens import COLUMN, count_buckets
 from entropy_sentinel.monitor.estimating.flags import LARGEST_SHARE
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 from entropy_sentinel.study.stages.estimate_stage import select_labelled_rows
 from made.how_well.cases import METHODS, with_errors
 
-SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})
+SETTINGS = Fitting.from_settings(Estimation().model_dump() | {"seed": 42})
 # The monitor's flags of a slice, by the column from which they are computed here.
 FLAGS = ("unfamiliar", "outside support", "truncated", "training accuracy")
 
@@ -81,15 +81,19 @@ def _of(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> Iterator[dict[str, obje
     estimator = rows.fit(RECOMMENDED)
     if isinstance(estimator, FitFailure):
         return
-    validation, support, careful = validate(rows, RECOMMENDED), Support.of(rows.features, rows.domains), rows.caution
+    validation, support, careful = (
+        validate_estimator(rows, RECOMMENDED),
+        Support.fit(rows.features, rows.domains),
+        rows.caution,
+    )
     errors = [domain.estimated - domain.true for domain in validation.domains if domain.estimated is not None]
     spread = float(np.sqrt(np.mean(np.square(errors)))) if errors else math.nan
-    familiarity = None if rows.buckets is None else Familiarity.of(rows.buckets, rows.domains, rows.groups)
+    familiarity = None if rows.buckets is None else Familiarity.fit(rows.buckets, rows.domains, rows.groups)
     for (name,), part in asked.group_by("benchmark", maintain_order=True):
         case = _case(estimator, part) | {"benchmark": name, "k": len(group), "group": "+".join(group)}
         one = np.zeros(len(part), dtype=int)
         outside = support.flags(support.counts(part, one, 1), np.array([case["estimated"]]))
-        unfamiliar = familiarity is not None and familiarity.flags(counts_of(part[COLUMN], one, 1))[0] is not None
+        unfamiliar = familiarity is not None and familiarity.flags(count_buckets(part[COLUMN], one, 1))[0] is not None
         residuals = residuals_if_unfamiliar(len(group)) if unfamiliar else validation.residuals
         for level in LEVELS:
             lower, upper, _ = residuals.intervals([case["estimated"]], [case["n"]], level)

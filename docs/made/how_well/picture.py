@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, new_figure, plain, style
+from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, apply_style, new_figure, style_axes
 from made.how_well.cases import CONFIDENCE, METHODS, chance, mean_over_domains
 
 PICTURE = "how_well.png"
@@ -15,7 +15,7 @@ PICTURE = "how_well.png"
 def draw(cases: pl.DataFrame, path: Path) -> None:
     """Write the picture of cases of one training size."""
     models = cases["model"].unique().sort().to_list()
-    with style():
+    with apply_style():
         figure = new_figure(4.2 * len(models), 2.9, "")
         panels = figure.subplots(1, len(models), sharex=True, sharey=True, squeeze=False)[0]
         for axes, model in zip(panels, models, strict=True):
@@ -38,4 +38,4 @@ def _panel(axes: Axes, cases: pl.DataFrame, model: str) -> None:
     axes.set_ylim(-0.6, len(names) - 0.2)
     axes.set_title(model, fontsize=10)
     axes.set_xlabel(f"error on a domain without its labels\n(grey: each; blue: mean, {CONFIDENCE:.0%})", fontsize=8)
-    plain(axes)
+    style_axes(axes)

@@ -9,7 +9,7 @@ import polars as pl
 
 from compared.pairing import paired_difference
 from entropy_sentinel.core.whole_files import write_whole
-from entropy_sentinel.estimators.estimator_registry import title
+from entropy_sentinel.estimators.estimator_registry import estimator_title
 from entropy_sentinel.rendering.html_pages import Exhibit, render
 from entropy_sentinel.rendering.table_exhibit import Table, number_frame, write_table
 from entropy_sentinel.schemas.estimate_schema import ESTIMATES
@@ -36,7 +36,7 @@ def write_page(
     estimated = pl.concat([ESTIMATES.read(path) for path in estimates]).filter(estimator=estimator)
     of_file = dict(zip(product(models, benchmarks), labels, strict=True))
     labelled = {key: LABELS.read(path, ["item_id", "label"]) for key, path in of_file.items()}
-    table = compared(labelled, estimated, models, benchmarks, title(estimator))
+    table = compared(labelled, estimated, models, benchmarks, estimator_title(estimator))
     write_table(EXHIBIT, table, Path(page).parent / EXHIBIT.folder)
     template = Path(__file__).with_name("compared.html.j2")
     named = {"title": f"{models[0]} and {models[1]}", "label": label, "exhibit": EXHIBIT, "table": table}

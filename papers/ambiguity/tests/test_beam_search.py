@@ -10,7 +10,7 @@ from asked_items import pass_settings, write_items
 from fake_engine import FakeEngine, every
 from papers.ambiguity.signal_families.beam_search.beam_search_frames import BEAMS
 
-from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.schemas.signal_schema import signal_contract
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.stages import engine_pass
 from entropy_sentinel.study.stages.signal_stage import write_signals
@@ -30,7 +30,7 @@ def ask(folder: Path, responses: dict[str, list[str]], **columns: list) -> tuple
     Path(asked).parent.mkdir(parents=True)
     engine_pass.write_engine_pass(*files, pass_settings("beam_search", {"width": 2}), 1, asked)
     write_signals("beam_search", files[1], output, asked=asked)
-    return BEAMS.read(asked), contract_of(FAMILIES["beam_search"]).check(pl.read_parquet(output))
+    return BEAMS.read(asked), signal_contract(FAMILIES["beam_search"]).check(pl.read_parquet(output))
 
 
 def test_msp_is_of_the_likeliest_sequence_and_the_same_for_all_of_an_item(tmp_path: Path, engine: FakeEngine) -> None:

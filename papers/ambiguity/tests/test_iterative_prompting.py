@@ -15,7 +15,7 @@ from papers.ambiguity.signal_families.iterative_prompting.requery.iterative_prom
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.section_base import merge_sections
-from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.schemas.signal_schema import signal_contract
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.stages import engine_pass
@@ -43,7 +43,9 @@ def ask(
     section = {"samples": samples, "prompt": PROMPT_3}
     engine_pass.write_engine_pass(*files, pass_settings("iterative_prompting", section), 1, asked)
     write_signals("iterative_prompting", files[1], output, asked=asked)
-    return ITERATIVE_PROMPTS.read(asked), contract_of(FAMILIES["iterative_prompting"]).check(pl.read_parquet(output))
+    return ITERATIVE_PROMPTS.read(asked), signal_contract(FAMILIES["iterative_prompting"]).check(
+        pl.read_parquet(output)
+    )
 
 
 def log_p(context: str, answer: str) -> float:

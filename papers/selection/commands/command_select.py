@@ -38,7 +38,7 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     """
     from entropy_sentinel.cli.shared_arguments import check_table_path
     from entropy_sentinel.core.whole_files import check_outputs
-    from entropy_sentinel.rendering.terminal_text import show
+    from entropy_sentinel.rendering.terminal_text import print_parts
     from entropy_sentinel.study.config.generation_requests import prompt_settings
     from papers.selection.selection_files import read_solutions, write_training_file
     from papers.selection.selection_strategies import read_candidates, select
@@ -57,7 +57,7 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     selection = select(candidates, **chosen.model_dump(exclude={"solutions"}))
     solutions = read_solutions(chosen.solutions)
     write_training_file(candidates, selection.rows, prompt_settings(config, model), solutions, output)
-    show([_table(candidates, selection.rows)])
+    print_parts([_table(candidates, selection.rows)])
     print_line(f"{output}: {len(selection.rows):,} of {len(candidates):,} items")
     for note in selection.notes:
         print_line(note, err=True)
@@ -88,8 +88,8 @@ def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> 
 
 def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
     """A table that compares the selection with all candidates."""
-    from entropy_sentinel.formatting.text_format import number
-    from entropy_sentinel.rendering.terminal_text import table
+    from entropy_sentinel.formatting.text_format import format_number
+    from entropy_sentinel.rendering.terminal_text import format_terminal_table
     from papers.selection.selection_tables import profiles, strategy_title
 
     rows = []
@@ -97,10 +97,10 @@ def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
         cells = [
             strategy_title(profile["strategy"]),
             f"{profile['items']:,}",
-            number(profile["pass_rate"]),
-            number(profile["accuracy"]),
-            number(profile["n_tokens"], ".1f"),
-            number(profile["eas"]),
+            format_number(profile["pass_rate"]),
+            format_number(profile["accuracy"]),
+            format_number(profile["n_tokens"], ".1f"),
+            format_number(profile["eas"]),
         ]
         rows.append(cells)
-    return table(["selection", "items", "pass rate", "accuracy", "tokens", "EAS"], rows)
+    return format_terminal_table(["selection", "items", "pass rate", "accuracy", "tokens", "EAS"], rows)

@@ -12,8 +12,8 @@ import pytest
 from studies import PAPER, without_api_judges
 from study_trees import NOW, make, make_all
 
-from entropy_sentinel.formatting.text_format import millions
-from entropy_sentinel.rendering.terminal_text import show
+from entropy_sentinel.formatting.text_format import format_millions
+from entropy_sentinel.rendering.terminal_text import print_parts
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import PROVENANCE_KEY
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
@@ -73,7 +73,7 @@ def costs(config: Config) -> dict[str, Cost]:
 
 def text(config: Config) -> str:
     out = StringIO()
-    show(describe_forecast(config), out)
+    print_parts(describe_forecast(config), out)
     return out.getvalue()
 
 
@@ -98,7 +98,7 @@ def test_costs_by_hand() -> None:
 
 def test_engines_on_cpus_have_hours_without_a_price() -> None:
     out = StringIO()
-    show(describe_forecast(study(), on_cpu=True), out)
+    print_parts(describe_forecast(study(), on_cpu=True), out)
     assert "engine-hours" in out.getvalue()
     assert "GPU-hours" not in out.getvalue()
     # As ONE_GPU, without its 3 USD per hour.
@@ -326,7 +326,7 @@ def test_the_plan_names_what_it_omits() -> None:
     ("count", "shown"), [(0, "0.0"), (1_500, "0.0015"), (60_000, "0.06"), (157_000, "0.16"), (123_456_789, "123.5")]
 )
 def test_a_few_tokens_are_not_shown_as_0(count: int, shown: str) -> None:
-    assert millions(count) == shown
+    assert format_millions(count) == shown
 
 
 def test_plan_of_the_papers_study_is_a_table_with_totals() -> None:

@@ -9,7 +9,7 @@ from study_trees import make, make_all, small_study
 
 from entropy_sentinel.judges.judge_base import make_account
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
-from entropy_sentinel.rendering.terminal_text import show
+from entropy_sentinel.rendering.terminal_text import print_parts
 from entropy_sentinel.study.config.config_loading import Config, load_config
 from entropy_sentinel.study.config.generation_requests import get_ledger_path
 from entropy_sentinel.study.config.label_requests import judge_settings
@@ -40,7 +40,7 @@ def found(config: Config) -> list[Judging]:
 
 def text(config: Config) -> str:
     out = StringIO()
-    show(describe_forecast(config), out)
+    print_parts(describe_forecast(config), out)
     return out.getvalue()
 
 

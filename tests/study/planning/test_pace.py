@@ -8,7 +8,7 @@ import pytest
 import yaml
 from study_trees import NOW, make, make_all, small_study
 
-from entropy_sentinel.rendering.terminal_text import show
+from entropy_sentinel.rendering.terminal_text import print_parts
 from entropy_sentinel.study.config.config_loading import Config, load_config
 from entropy_sentinel.study.planning.file_plan import plan_files
 from entropy_sentinel.study.planning.response_cost import count_responses
@@ -40,7 +40,7 @@ def generated(config: Config) -> Amount:
 def lines(config: Config) -> dict[str, list[str]]:
     """Each line of the table, split, by its first word."""
     out = StringIO()
-    show(describe_progress(config, plan_files(config), NOW), out)
+    print_parts(describe_progress(config, plan_files(config), NOW), out)
     return {line.split()[0]: line.split()[1:] for line in out.getvalue().splitlines() if line.strip()}
 
 

@@ -13,7 +13,7 @@ from item_files import write_items
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.schemas.signal_schema import signal_contract
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 from entropy_sentinel.study.stages import engine_pass
@@ -249,7 +249,7 @@ def test_the_signals_are_of_the_own_answer(tmp_path: Path, engines: list) -> Non
     output = str(tmp_path / "signals.parquet")
     own = files.ask().filter(answer="own")
     write_signals("forced_answer", files.generations, output, asked=files.output)
-    result = contract_of(FAMILIES["forced_answer"]).check(pl.read_parquet(output))
+    result = signal_contract(FAMILIES["forced_answer"]).check(pl.read_parquet(output))
     assert result["eas"].to_list() == own["eas"].to_list()
     assert result["mean_eas"].to_list() == own["mean_eas"].to_list()
     assert result["eas_reason"].to_list() == [None, "no final answer"]

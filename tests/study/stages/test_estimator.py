@@ -12,7 +12,7 @@ from entropy_sentinel.estimators.estimator_file import load_estimator
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.estimate_schema import SCORES
-from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, observations_of
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, observation_contract
 from entropy_sentinel.statistics.ambiguity import AmbiguousShare
 from entropy_sentinel.study.stages.estimate_stage import estimate_group, write_estimators
 
@@ -38,7 +38,7 @@ def test_kept_estimators_give_the_numbers_of_the_study(tmp_path: Path) -> None:
         loaded = load_estimator(path)
         assert loaded.estimator.accuracy(unseen) == pytest.approx(expected, abs=1e-12)
         assert (loaded.metadata.model, loaded.metadata.group) == ("m", "a+b")
-        assert loaded.metadata.logprobs.as_dict() == LOGPROBS
+        assert loaded.metadata.logprobs.to_dict() == LOGPROBS
         assert loaded.metadata.n_training_rows == 96
         assert set(loaded.metadata.feature_statistics) == set(FEATURES)
     result = SCORES.check(SCORES.read(scores))
@@ -58,7 +58,7 @@ def test_a_kept_estimator_says_how_many_training_questions_look_ambiguous(tmp_pa
     signals = {name: pl.lit(None, pl.Float64) for name in ("semantic_entropy", "answer_classes")}
     frame = frame.with_columns(**signals, stable_classes=stable.cast(pl.Float64))
     about = {"logprobs": LOGPROBS, "families": ["semantics"]}
-    observations_of(["semantics"]).write(frame, tmp_path / "m.parquet", about)
+    observation_contract(["semantics"]).write(frame, tmp_path / "m.parquet", about)
     settings = SETTINGS | {"estimators": ["atc-max"]}
     path = tmp_path / "atc-max"
     write_estimators(str(tmp_path / "m.parquet"), "a+b", settings, [str(path)], str(tmp_path / "scores.parquet"))

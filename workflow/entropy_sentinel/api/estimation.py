@@ -23,7 +23,7 @@ from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.estimators.estimator_base import FitFailure
 from entropy_sentinel.estimators.estimator_file import load_estimator, save_estimator
-from entropy_sentinel.estimators.estimator_registry import FEWEST_TO_CHOOSE, RECOMMENDED, further_signals
+from entropy_sentinel.estimators.estimator_registry import FEWEST_TO_CHOOSE, RECOMMENDED, extra_signals
 from entropy_sentinel.estimators.estimator_settings import Estimation, Fitting, group_id
 from entropy_sentinel.estimators.fit_metadata import describe_fit
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
@@ -33,7 +33,7 @@ from entropy_sentinel.estimators.verdict import FEWEST_LABELS
 from entropy_sentinel.estimators.verdict_limits import Limits
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.features.hashed_tokens import COLUMN, SCHEMA
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.logs.label_table import QUESTION_COLUMN
 from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
 from entropy_sentinel.schemas.generation_schema import LOGPROBS
@@ -101,7 +101,7 @@ def fit(
     """
     if not isinstance(estimator, str):
         raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', got {type(estimator).__name__}")
-    signals = further_signals(estimator)
+    signals = extra_signals(estimator)
     limits = Limits.from_keywords("fit", options)
     extra_columns = [REQUEST, *[name for name in (domain, group, cluster) if name]]
     labels = None if labels is None else coerce_labels(labels)
@@ -156,7 +156,7 @@ def fit(
         logprobs=logprobs,
         ambiguous=measure_ambiguous_shares(rows.with_columns(domains), domains.name),
     )
-    return FittedEstimator(fitted, metadata, TrainingPredictions.of(fitted, training))
+    return FittedEstimator(fitted, metadata, TrainingPredictions.fit(fitted, training))
 
 
 def save(estimator: FittedEstimator, path: str | Path) -> None:
@@ -231,7 +231,7 @@ def _warn_few_domains(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[
     if n < FEWEST_TO_CHOOSE and (domain_columns := find_domain_columns(rows, columns, n)):
         log.warning(
             "domain: the labels cover %s with at least %d labels, by %s; %s",
-            counted(n, "domain"),
+            format_count(n, "domain"),
             FEWEST_LABELS,
             ", ".join(columns),
             advise_domains(domain_columns, "domain"),
@@ -245,4 +245,4 @@ def _parse_training_settings(values: Mapping[str, Any]) -> Fitting:
     except ValidationError as error:
         lines = (f"settings: {describe_error(problem, in_python=True)}" for problem in error.errors())
         raise ConfigError("\n".join(lines)) from None
-    return Fitting.of(settings.model_dump() | {"seed": _SEED if settings.seed is None else settings.seed})
+    return Fitting.from_settings(settings.model_dump() | {"seed": _SEED if settings.seed is None else settings.seed})

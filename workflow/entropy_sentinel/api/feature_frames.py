@@ -10,13 +10,13 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.feature_computation import compute_features
-from entropy_sentinel.features.feature_files import feature_batches, holds_features
+from entropy_sentinel.features.feature_files import holds_features, read_feature_batches
 from entropy_sentinel.logs.in_memory_logs import MemoryRecords
 from entropy_sentinel.logs.log_options import ReadOptions
 from entropy_sentinel.logs.log_stream import Logs
 from entropy_sentinel.logs.response_selection import PLACE, coalesce_columns
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
-from entropy_sentinel.signal_families.signal_computation import with_signals
+from entropy_sentinel.signal_families.signal_computation import add_signals
 
 # The column with the text of a response.
 RESPONSE_TEXT = "response"
@@ -63,7 +63,7 @@ class FeatureFrames:
         for table in self._tables:
             yield from self._select(table.iter_slices(FEATURES_AT_A_TIME), "features")
         for path in self.feature_files:
-            yield from self._select(feature_batches(path, FEATURES_AT_A_TIME), str(path))
+            yield from self._select(read_feature_batches(path, FEATURES_AT_A_TIME), str(path))
         for frame in self.logs:
             yield self._compute(frame)
 
@@ -98,5 +98,5 @@ class FeatureFrames:
         texts = [coalesce_columns(frame, [name]).cast(pl.String) for name in self._texts if name != RESPONSE_TEXT]
         if RESPONSE_TEXT in self._texts:
             frame = frame.with_columns(pl.col("text").alias(RESPONSE_TEXT))
-        features = with_signals(compute_features(frame, self._vocabulary), frame, self._signals)
+        features = add_signals(compute_features(frame, self._vocabulary), frame, self._signals)
         return features.with_columns(*frame.select(self._trace_columns).iter_columns(), *texts)

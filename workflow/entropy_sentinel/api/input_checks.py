@@ -17,7 +17,7 @@ from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.core.urls import format_path, make_file_name, parse_url
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.logs.format_registry import SUFFIXES
 from entropy_sentinel.logs.label_table import QUESTION_COLUMN, REQUIRED_COLUMNS
 from entropy_sentinel.logs.reader_base import QUESTION
@@ -25,7 +25,7 @@ from entropy_sentinel.logs.record_decoding import is_csv_log
 from entropy_sentinel.logs.response_selection import coalesce_columns
 from entropy_sentinel.logs.table_format import TRACE_COLUMNS
 from entropy_sentinel.schemas.response_schema import RESPONSE
-from entropy_sentinel.schemas.signal_schema import with_reasons
+from entropy_sentinel.schemas.signal_schema import add_reasons
 from entropy_sentinel.schemas.witness_schema import JUDGE, WITNESS
 
 log = logging.getLogger(__name__)
@@ -171,7 +171,7 @@ def check_features(table: Any, name: str = "features", signals: Sequence[str] = 
                 f"{name}: row {rows[0]} (item '{row['item_id']}'): '{feature}' must be a finite number, got "
                 f"{row[feature]!r}; a response without features needs a 'reason'"
             )
-    return with_reasons(frame, signals)
+    return add_reasons(frame, signals)
 
 
 def check_labels(table: Any, name: str = "labels") -> pl.DataFrame:
@@ -204,7 +204,7 @@ def refuse_verdicts(labels: pl.DataFrame, name: str) -> None:
         return
     judges = verdicts[marks[0]].cast(pl.String).drop_nulls().unique().sort().to_list()
     raise InputError(
-        f"{name}: {counted(len(verdicts), 'label')} are verdicts of a judge (column '{marks[0]}': "
+        f"{name}: {format_count(len(verdicts), 'label')} are verdicts of a judge (column '{marks[0]}': "
         f"{', '.join(map(make_one_line, judges[:_MOST_NAMES]))}), which makes errors. Give them to `fit` or "
         "`monitor` as "
         f"{format_option('judged')}, and labels by people of some of these responses as {format_option('labels')}, "
@@ -276,7 +276,7 @@ def refuse_several_values(column: str, counts: Mapping[Any, int], is_partial: bo
     """Raise InputError if a column has several values, by their numbers of responses; `is_partial` says of how many."""
     if len(counts) < 2:
         return
-    values = ", ".join([f"{value} ({counted(n, 'response')})" for value, n in counts.items()][:_MOST_NAMES])
+    values = ", ".join([f"{value} ({format_count(n, 'response')})" for value, n in counts.items()][:_MOST_NAMES])
     so_far = " among those read so far" if is_partial else ""
     one = format_option("where", f"{column}={next(iter(counts))}", function="read_features")
     remedy = f"use one of them, for example with {one}"

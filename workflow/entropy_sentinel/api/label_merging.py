@@ -12,7 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.logs.label_table import QUESTION_COLUMN
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.witness_schema import JUDGE, WITNESS
@@ -116,7 +116,7 @@ def _report_replaced(
     log.warning(
         "%s: %s in several files (%d with labels that differ); the newest label counts: %s",
         title,
-        f"{counted(len(repeated), 'response')} {'has' if len(repeated) == 1 else 'have'} labels",
+        f"{format_count(len(repeated), 'response')} {'has' if len(repeated) == 1 else 'have'} labels",
         n_different,
         "; ".join(parts),
     )

@@ -24,7 +24,7 @@ from entropy_sentinel.logs.log_stream import Logs, read_replies
 from entropy_sentinel.logs.log_summary import LogSummary
 from entropy_sentinel.logs.trace_frames import combine_frames
 from entropy_sentinel.schemas.generation_schema import LOGPROBS
-from entropy_sentinel.signal_families.signal_computation import with_signals
+from entropy_sentinel.signal_families.signal_computation import add_signals
 
 log = logging.getLogger(__name__)
 
@@ -392,4 +392,4 @@ def features(traces: Replies, vocabulary: int | None = None, signals: Sequence[s
     """
     frame = traces if isinstance(traces, pl.DataFrame | pl.LazyFrame) and is_traces(traces) else read_replies(traces)
     computed, names = compute_features(frame, vocabulary), list_names(signals, "signals", "names")
-    return with_signals(computed, frame.lazy().collect(), names) if names else computed
+    return add_signals(computed, frame.lazy().collect(), names) if names else computed

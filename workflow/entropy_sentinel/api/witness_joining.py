@@ -15,7 +15,7 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.training_rows import TrainingRows
 from entropy_sentinel.estimators.witness_validation import WitnessedRows, WitnessModel
 from entropy_sentinel.features.feature_registry import FEATURES
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.witness_schema import SAMPLES, VALUE
 
@@ -73,7 +73,7 @@ def join_witnesses(
         log.warning(
             "%s: %s without a verdict; %s for training, but the accuracy of a domain rests on labels with a verdict",
             JUDGED,
-            counted(n_labelled - n_both, "label"),
+            format_count(n_labelled - n_both, "label"),
             "it counts" if n_labelled - n_both == 1 else "they count",
         )
     return WitnessedRows(

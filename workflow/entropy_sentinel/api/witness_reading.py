@@ -19,7 +19,7 @@ from entropy_sentinel.api.label_reading import read_label_frames
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.printable import make_one_line
-from entropy_sentinel.formatting.text_format import counted, listed
+from entropy_sentinel.formatting.text_format import format_count, list_names
 from entropy_sentinel.logs.label_table import QUESTION_COLUMN
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.witness_schema import (
@@ -79,7 +79,7 @@ class Witness:
     def name(self) -> str:
         """Its name for people: that of the model, or of the files if these do not name the model."""
         files = [Path(source).name for source in self.sources if source != JUDGED]
-        return make_one_line(name_witness(self.kind, self.model or listed(files, _MOST_FILES)))
+        return make_one_line(name_witness(self.kind, self.model or list_names(files, _MOST_FILES)))
 
     @property
     def key(self) -> list[str]:
@@ -198,7 +198,7 @@ def _merge_parts(kind: WitnessKind, model: str | None, files: Sequence[LabelFile
     rows = merge_label_files(kept, f"{JUDGED}: {name}")
     labelled = rows.filter(pl.col("label").is_not_null())
     if labelled.is_empty():
-        log.warning("%s: %s: none of %s has a verdict", JUDGED, ", ".join(sources), counted(len(rows), "row"))
+        log.warning("%s: %s: none of %s has a verdict", JUDGED, ", ".join(sources), format_count(len(rows), "row"))
     key = [column for column in RESPONSE if column in labelled.columns]
     samples = _list_samples([file.rows.filter(pl.col("label").is_not_null()) for file in kept], key)
     return Witness(kind, model, labelled, sources, samples)
@@ -214,7 +214,7 @@ def _refuse_people_labels(file: LabelFile, labels: pl.DataFrame) -> None:
     both = rows.select(*key, "label").join(people, on=key, how="left", maintain_order="left", nulls_equal=True)
     if both.select((pl.col("label") == pl.col("people")).fill_null(False).all()).item():
         raise InputError(
-            f"{file.name}: has the same {counted(len(rows), 'label')} as the labels by people "
+            f"{file.name}: has the same {format_count(len(rows), 'label')} as the labels by people "
             f"({format_option('labels')}), which cannot correct themselves. Give as {format_option('judged')} what a "
             f"model said; if a model did say this, add the column '{JUDGE}' with its name"
         )

@@ -94,7 +94,7 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
     from entropy_sentinel.monitor.monitor_run import monitor_sources, record_alerts
     from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
     from entropy_sentinel.monitor.showing.result_files import make_json
-    from entropy_sentinel.rendering.terminal_text import show
+    from entropy_sentinel.rendering.terminal_text import print_parts
 
     targets = {name: options.pop(name) for name in OUTPUTS}
     for name in ("labels", "judged"):
@@ -115,10 +115,10 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
     if json:
         print_json(make_json(result))
     else:
-        show(make_parts(result))
-    show(map(make_one_line, result.problems.lines()), sys.stderr)
+        print_parts(make_parts(result))
+    print_parts(map(make_one_line, result.problems.lines()), sys.stderr)
     failed = list(_write_outputs(result, targets))
-    show(failed, sys.stderr)
+    print_parts(failed, sys.stderr)
     if not failed:
         record_alerts(result)
     status = _choose_status(result, has_failures=bool(failed))

@@ -114,7 +114,7 @@ def estimate(
     from entropy_sentinel.monitor.batch import estimate_slices, options_of
     from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
     from entropy_sentinel.monitor.showing.result_files import check_rows_path, make_json, write_rows
-    from entropy_sentinel.rendering.terminal_text import show
+    from entropy_sentinel.rendering.terminal_text import print_parts
 
     if output is not None:
         check_rows_path(output)
@@ -128,7 +128,7 @@ def estimate(
     if json:
         print_json(make_json(result))
     else:
-        show(make_parts(result))
+        print_parts(make_parts(result))
     exit_with_problems(result.problems)
 
 
@@ -155,7 +155,7 @@ def compare(
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.formatting.spreadsheet import write_table
     from entropy_sentinel.monitor.model_comparison import compare_models
-    from entropy_sentinel.rendering.terminal_text import show, table
+    from entropy_sentinel.rendering.terminal_text import format_terminal_table, print_parts
 
     if output is not None:
         check_table_path(output, _TABLES)
@@ -169,9 +169,9 @@ def compare(
     if json:
         print_json({"models": result.models, "slices": result.rows.to_dicts(), "notes": result.notes})
     else:
-        slice_table = table(*result.table())
+        slice_table = format_terminal_table(*result.table())
         slice_table.columns[-1].justify = slice_table.columns[-2].justify = "left"
-        show([slice_table, *map(make_one_line, result.notes)])
+        print_parts([slice_table, *map(make_one_line, result.notes)])
     exit_with_problems(result.problems)
 
 
@@ -194,7 +194,7 @@ def score(
     from entropy_sentinel.api.estimation import load
     from entropy_sentinel.api.input_checks import resolve_log_files
     from entropy_sentinel.core.whole_files import check_outputs, write_whole
-    from entropy_sentinel.formatting.spreadsheet import json_lines, write_table
+    from entropy_sentinel.formatting.spreadsheet import format_json_lines, write_table
     from entropy_sentinel.monitor.estimating.flags import find_general_flags
     from entropy_sentinel.monitor.estimating.verdict_coverage import describe_familiarity
     from entropy_sentinel.monitor.reading.feature_stream import read_all_responses
@@ -219,7 +219,7 @@ def score(
     elif output is not None:
         write_table(scores, output)
     if json:
-        typer.echo(_format_events(scores) if open_telemetry else json_lines(scores), nl=False)
+        typer.echo(_format_events(scores) if open_telemetry else format_json_lines(scores), nl=False)
     elif output is not None:
         without, mean = scores["p_correct"].null_count(), scores.select("p_correct").mean().item()
         print_line(
@@ -355,12 +355,12 @@ def _print_sample(
         make_slice_table,
         title_prospects,
     )
-    from entropy_sentinel.rendering.terminal_text import show, table
+    from entropy_sentinel.rendering.terminal_text import format_terminal_table, print_parts
 
-    show([table(*make_slice_table(chosen))])
+    print_parts([format_terminal_table(*make_slice_table(chosen))])
     if chosen.prospects is not None:
         typer.echo(title_prospects(chosen.prospects))
-        show([table(*make_prospect_table(chosen.prospects))])
+        print_parts([format_terminal_table(*make_prospect_table(chosen.prospects))])
     for line in explain_sample(chosen):
         print_line(line)
     words = f"{len(chosen.responses):,} of {chosen.n_responses:,} responses to label"

@@ -192,9 +192,9 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 def show_problems(problems: "Problems") -> None:
     """Report the unusable parts of the logs on standard error."""
-    from entropy_sentinel.rendering.terminal_text import show
+    from entropy_sentinel.rendering.terminal_text import print_parts
 
-    show(map(make_one_line, problems.lines()), sys.stderr)
+    print_parts(map(make_one_line, problems.lines()), sys.stderr)
 
 
 def exit_with_problems(problems: "Problems") -> None:

@@ -133,7 +133,7 @@ def features(
     from entropy_sentinel.api.input_checks import resolve_log_files
     from entropy_sentinel.api.response_reading import compute_file_features, select_most_common_kind, write_features
     from entropy_sentinel.core.whole_files import check_outputs
-    from entropy_sentinel.features.exclusion_reasons import remedy_of
+    from entropy_sentinel.features.exclusion_reasons import find_remedy
 
     inputs = resolve_log_files(files)
     check_outputs({"--output": output}, inputs)
@@ -146,7 +146,7 @@ def features(
     names = ", ".join(map(str, written))
     print_line(f"{names}: {len(rows):,} responses, {without:,} of them without features")
     for reason, count in rows["reason"].drop_nulls().value_counts(sort=True).head(_REASONS).iter_rows():
-        remedy = remedy_of(reason)
+        remedy = find_remedy(reason)
         if remedy is not None:
             print_line(f"{count:,} without features: {reason}; {remedy}", err=True)
     if left_out:
@@ -163,12 +163,12 @@ def _show_summary(summary: "LogSummary") -> None:
     from rich.table import Table
 
     from entropy_sentinel.core.printable import make_one_line
-    from entropy_sentinel.rendering.terminal_text import show
+    from entropy_sentinel.rendering.terminal_text import print_parts
 
     summary_table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for row in summary.format_rows():
         summary_table.add_row(*map(make_one_line, row))
-    show([summary_table, *map(make_one_line, summary.format_problems())], sys.stderr)
+    print_parts([summary_table, *map(make_one_line, summary.format_problems())], sys.stderr)
 
 
 class _FitOptions(Limits, LogOptions):
@@ -208,11 +208,11 @@ def fit(
     from entropy_sentinel.api.response_reading import coerce_features
     from entropy_sentinel.api.witness_reading import read_witnesses
     from entropy_sentinel.core.whole_files import check_outputs
-    from entropy_sentinel.estimators.estimator_registry import further_signals
+    from entropy_sentinel.estimators.estimator_registry import extra_signals
     from entropy_sentinel.estimators.familiarity import NO_WORDS
     from entropy_sentinel.estimators.leave_one_out import __name__ as validating
     from entropy_sentinel.estimators.validation_count import count_validations
-    from entropy_sentinel.formatting.text_format import number
+    from entropy_sentinel.formatting.text_format import format_number
     from entropy_sentinel.logs.label_table import QUESTION_COLUMN
     from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
     from entropy_sentinel.monitor.showing.validation_page import write_validation
@@ -223,7 +223,7 @@ def fit(
     people_labels = read_people_labels(labels, options["scorer"]) if labels else None
     asked = [REQUEST, *([QUESTION] if people_labels is not None and QUESTION_COLUMN in people_labels.columns else [])]
     with announce_work("reading the logs"):
-        features = coerce_features(files, further_signals(estimator), OneModel(people_labels), further=asked, **options)
+        features = coerce_features(files, extra_signals(estimator), OneModel(people_labels), further=asked, **options)
     witnesses = read_witnesses(judged, options["scorer"], people_labels) if judged else None
     columns: dict[str, Any] = {"domain": domain, "group": group, "cluster": cluster}
     with announce_work("fitting, and validating on each labelled domain"), show_progress("validating", validating):
@@ -235,7 +235,7 @@ def fit(
     if page is not None:
         write_validation(fitted, page)
     if json:
-        print_json(metadata.as_dict())
+        print_json(metadata.to_dict())
         return
     print_line(f"{output}: {_describe_training(metadata)}")
     for answer in fitted.validation.answers if fitted.validation else ():
@@ -244,7 +244,7 @@ def fit(
     if "method" in chosen:
         print_line(f"method: {chosen['method']} ({chosen['reason']})")
         if errors := chosen.get("leave_one_out_aee"):
-            print_line("mean errors: " + ", ".join(f"{name} {number(error)}" for name, error in errors.items()))
+            print_line("mean errors: " + ", ".join(f"{name} {format_number(error)}" for name, error in errors.items()))
     if metadata.caution:
         print_line(f"caution: {metadata.caution}")
     if fitted.validation:
@@ -271,14 +271,14 @@ def _read_replaced(output: Path) -> "FitMetadata | None":
 
 def _describe_training(metadata: "FitMetadata") -> str:
     """A sentence about the responses that an estimator was fitted on."""
-    from entropy_sentinel.formatting.text_format import number
+    from entropy_sentinel.formatting.text_format import format_number
 
     names = metadata.domains
     # The validation lists all domains.
     domains = metadata.group if len(names) <= 3 else f"{len(names)} domains"
     return (
         f"{metadata.name}, fitted on {metadata.n_training_rows:,} responses of {metadata.model} to {domains}; "
-        f"{number(metadata.training_accuracy)} of them are correct"
+        f"{format_number(metadata.training_accuracy)} of them are correct"
     )
 
 
@@ -289,11 +289,11 @@ _MOST_REASONS = 3
 def _show_validation(validation: "Validation", verbose: bool) -> None:
     """Print the estimate of each domain without its own labels, and the verdicts."""
     from entropy_sentinel.estimators.witness_validation import summary_lines
-    from entropy_sentinel.rendering.terminal_text import show, table
+    from entropy_sentinel.rendering.terminal_text import format_terminal_table, print_parts
 
     if validation.domains:
         typer.echo("\nValidation (each domain estimated by an estimator fitted on the others):")
-        show([table(*validation.table())])
+        print_parts([format_terminal_table(*validation.table())])
     for answer in validation.answers:
         print_line(f"verdict{answer.scope}: {answer.verdict}")
         for place, line in enumerate(answer.lines()):

@@ -13,7 +13,7 @@ import polars as pl
 from sklearn.isotonic import IsotonicRegression
 
 from entropy_sentinel.estimators.estimator_base import Estimator
-from entropy_sentinel.estimators.estimator_registry import parse
+from entropy_sentinel.estimators.estimator_registry import parse_configuration
 from entropy_sentinel.estimators.training_rows import Scaling, TrainingRows
 from entropy_sentinel.features.feature_registry import FEATURE_SETS
 from entropy_sentinel.statistics.auroc import roc_area
@@ -61,7 +61,7 @@ class Isotonic:
     values: np.ndarray
 
     @classmethod
-    def of(cls, confidences: np.ndarray, y: np.ndarray) -> "Isotonic":
+    def fit(cls, confidences: np.ndarray, y: np.ndarray) -> "Isotonic":
         """Fit scikit-learn's isotonic regression on (n_rows,) scores and labels."""
         fitted = IsotonicRegression(out_of_bounds="clip").fit(confidences, y)
         return cls(fitted.X_thresholds_, fitted.y_thresholds_)
@@ -82,7 +82,7 @@ class Calibrated:
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         of_folds = []
         for classifier, regression in zip(self.classifiers, self.regressions, strict=True):
-            of_folds.append(regression(confidence(classifier, x)))
+            of_folds.append(regression(calibration_scores(classifier, x)))
         p = np.mean(of_folds, axis=0)
         return np.column_stack([1 - p, p])
 
@@ -114,23 +114,23 @@ def fit_configuration(
     name: str, rows: TrainingRows, grid: Sequence[dict[str, Any]], fit_grid: FitGrid
 ) -> ProbabilityEstimator:
     """Fit one of the 48 configurations; raises CannotFit for too few rows of a class."""
-    configuration = parse(name)
+    configuration = parse_configuration(name)
     rows.require_both_classes()
     features = FEATURE_SETS[configuration.features]
     x = rows.scaled(features)
     chosen = grid[0]
     if configuration.isotonic or len(grid) > 1:
         search = replace(configuration, isotonic=False).name
-        chosen, of_folds = rows.once(search, lambda: _search(x, rows, configuration.balanced, grid, fit_grid))
+        chosen, of_folds = rows.once(search, lambda: _search_grid(x, rows, configuration.balanced, grid, fit_grid))
     classifier: Classifier
     if configuration.isotonic:
-        classifier = _calibrated(of_folds, x, rows)
+        classifier = _calibrate_folds(of_folds, x, rows)
     else:
         classifier = fit_grid(x, rows.y, configuration.balanced, [chosen]).classifier(0)
     return ProbabilityEstimator(name, rows.scaling(features), classifier, chosen)
 
 
-def _search(
+def _search_grid(
     x: np.ndarray, rows: TrainingRows, balanced: bool, grid: Sequence[dict[str, Any]], fit_grid: FitGrid
 ) -> tuple[dict[str, Any], list[Classifier]]:
     """The setting with the largest mean ROC-AUC over the folds, the first of equals; its classifiers by fold."""
@@ -144,14 +144,14 @@ def _search(
     return grid[best], [fitted.classifier(best) for fitted in of_folds]
 
 
-def _calibrated(of_folds: Sequence[Classifier], x: np.ndarray, rows: TrainingRows) -> Calibrated:
+def _calibrate_folds(of_folds: Sequence[Classifier], x: np.ndarray, rows: TrainingRows) -> Calibrated:
     regressions = []
     for classifier, (_, test) in zip(of_folds, rows.splits, strict=True):
-        regressions.append(Isotonic.of(confidence(classifier, x[test]), rows.y[test]))
+        regressions.append(Isotonic.fit(calibration_scores(classifier, x[test]), rows.y[test]))
     return Calibrated(tuple(of_folds), tuple(regressions))
 
 
-def confidence(classifier: Classifier, x: np.ndarray) -> np.ndarray:
+def calibration_scores(classifier: Classifier, x: np.ndarray) -> np.ndarray:
     """The scores to calibrate, (n_rows,): the decision function, or else P(correct), as in scikit-learn."""
     if hasattr(classifier, "decision_function"):
         decided: np.ndarray = classifier.decision_function(x)

@@ -61,7 +61,7 @@ class Combination(Estimator):
         return np.asarray(np.mean(of_rankers, axis=0)) if of_rankers else None
 
 
-def default_of(rows: TrainingRows) -> str:
+def default_candidate(rows: TrainingRows) -> str:
     """The candidate that is taken without a reason for another: the first that these rows allow.
 
     A held-out domain counts, so that the validation takes what is taken on all domains.
@@ -111,10 +111,10 @@ def leave_one_out_errors(rows: TrainingRows) -> dict[str, np.ndarray]:
     errors: dict[str, list[float]] = {candidate: [] for candidate in CANDIDATES}
     for domain in np.unique(rows.domains):
         left_out = rows.domains == domain
-        others = rows.part(~left_out)
+        training = rows.part(~left_out)
         features, true = rows.features.filter(left_out), rows.y[left_out].mean()
         for candidate in CANDIDATES:
-            fitted = others.fit(candidate)
+            fitted = training.fit(candidate)
             if isinstance(fitted, FitFailure) or isinstance(rows.fit(candidate), FitFailure):
                 errors[candidate].append(math.nan)
             else:
@@ -126,15 +126,15 @@ def leave_one_out_errors(rows: TrainingRows) -> dict[str, np.ndarray]:
     return always_fitted
 
 
-def choose(errors: Mapping[str, np.ndarray]) -> tuple[str, str]:
+def choose_candidate(errors: Mapping[str, np.ndarray]) -> tuple[str, str]:
     """The candidate to use and the reason, from errors by candidate, (n_domains,) each and at least 2.
 
     It is the candidate of least mean error among those that beat the first by more than one standard error of the
     mean paired difference (the one-standard-error rule: Breiman et al. 1984, section 3.4.3), or else the first.
     """
-    first, *others = errors
+    first, *rivals = errors
     better = []
-    for candidate in others:
+    for candidate in rivals:
         gains = errors[first] - errors[candidate]
         if gains.mean() > gains.std(ddof=1) / math.sqrt(len(gains)):
             better.append(candidate)
@@ -166,7 +166,7 @@ def fit(name: str, rows: TrainingRows) -> Estimator:
     if name == "group-accuracy":
         return GroupAccuracy(name, rows.accuracy)
     if name == RECOMMENDED:
-        return _chosen(name, rows)
+        return _recommend_method(name, rows)
     recipe = COMBINATIONS[name]
     members = tuple(rows.require(member) for member in recipe.members)
     rankers = [rows.fit(ranker) for ranker in recipe.rankers]
@@ -174,17 +174,17 @@ def fit(name: str, rows: TrainingRows) -> Estimator:
     return Combination(name, recipe.summary, members, fitted)
 
 
-def _chosen(name: str, rows: TrainingRows) -> Recommended:
+def _recommend_method(name: str, rows: TrainingRows) -> Recommended:
     """Choose among `CANDIDATES` on these rows, and fit the chosen one on all of them."""
     n_domains = len(np.unique(rows.domains))
-    default = default_of(rows)
+    default = default_candidate(rows)
     if n_domains + rows.n_left_out < FEWEST_TO_CHOOSE:
         method = default
         reason = f"a choice needs {FEWEST_TO_CHOOSE} labelled domains; there are {n_domains}"
         why: dict[str, Any] = {"domains": n_domains, "reason": reason}
     else:
         errors = leave_one_out_errors(rows)
-        method, reason = choose(errors)
+        method, reason = choose_candidate(errors)
         means = {candidate: round(float(of_domains.mean()), 4) for candidate, of_domains in errors.items()}
         why = {"domains": n_domains, "reason": reason, "leave_one_out_aee": means}
     return Recommended(name, rows.require(method), rows.require(default), why)

@@ -21,21 +21,21 @@ from entropy_sentinel.signal_families.signal_registry import SIGNALS
 Confidence = str | Estimator
 
 
-def confidence(source: str, rows: TrainingRows) -> Confidence:
+def fit_confidence(source: str, rows: TrainingRows) -> Confidence:
     """The confidence with this name, fitting its estimator on the rows. Raises CannotFit with the reason."""
     if source in SIGNALS:
         return source
     return rows.require(source)
 
 
-def confidences(of: Confidence, features: pl.DataFrame) -> np.ndarray:
+def measure_confidence(source: Confidence, features: pl.DataFrame) -> np.ndarray:
     """The confidence of every response, (n_rows,); larger is more certain."""
-    if isinstance(of, Estimator):
-        p = of.p_correct(features)
-        assert p is not None, f"{of.name} gives no P(correct)"
+    if isinstance(source, Estimator):
+        p = source.p_correct(features)
+        assert p is not None, f"{source.name} gives no P(correct)"
         return p
-    values = features[of].to_numpy()
-    return values if SIGNALS[of].confident else -values
+    values = features[source].to_numpy()
+    return values if SIGNALS[source].confident else -values
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Atc(Estimator):
     tied_weight: float
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        sure = confidences(self.confidence, features)
+        sure = measure_confidence(self.confidence, features)
         counted: np.ndarray = (sure > self.threshold) + self.tied_weight * (sure == self.threshold)
         return counted
 
@@ -60,7 +60,7 @@ class Doc(Estimator):
     shift: float
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        return confidences(self.confidence, features)
+        return measure_confidence(self.confidence, features)
 
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
         return np.clip(means + self.shift, 0, 1)
@@ -73,11 +73,11 @@ def fit(name: str, rows: TrainingRows) -> Atc | Doc:
     """Choose the threshold or the shift on the training rows; for a signal, one class is enough."""
     rows.require_rows()
     family, _, source = name.partition("-")
-    of = confidence(source, rows)
-    values = confidences(of, rows.features)
+    fitted = fit_confidence(source, rows)
+    values = measure_confidence(fitted, rows.features)
     if family == "doc":
-        return Doc(name, of, rows.accuracy - float(values.mean()))
+        return Doc(name, fitted, rows.accuracy - float(values.mean()))
     n_correct = int(rows.y.sum())
     threshold = np.sort(values)[::-1][max(n_correct, 1) - 1]
     above, tied = int((values > threshold).sum()), int((values == threshold).sum())
-    return Atc(name, of, float(threshold), (n_correct - above) / tied)
+    return Atc(name, fitted, float(threshold), (n_correct - above) / tied)

@@ -27,102 +27,102 @@ _PROBABILITIES = {configuration.name: configuration.title for configuration in C
 }
 
 
-def _logistic() -> ModuleType:
+def _load_logistic() -> ModuleType:
     from entropy_sentinel.estimators import logistic
 
     return logistic
 
 
-def _forest() -> ModuleType:
+def _load_forest() -> ModuleType:
     from entropy_sentinel.estimators import forest
 
     return forest
 
 
-def _mlp() -> ModuleType:
+def _load_mlp() -> ModuleType:
     from entropy_sentinel.estimators import mlp
 
     return mlp
 
 
-def _combination() -> ModuleType:
+def _load_combination() -> ModuleType:
     from entropy_sentinel.estimators import combination
 
     return combination
 
 
-def _confidence() -> ModuleType:
+def _load_confidence() -> ModuleType:
     from entropy_sentinel.estimators import confidence
 
     return confidence
 
 
-def _classifier(name: str, meaning: str, load: Callable[[], ModuleType]) -> EstimatorFamily:
-    own = [configuration for configuration in CONFIGURATIONS if configuration.classifier == name]
-    signals = {configuration.name: FEATURE_SETS[configuration.features] for configuration in own}
+def _declare_classifier(name: str, meaning: str, load: Callable[[], ModuleType]) -> EstimatorFamily:
+    configurations = [configuration for configuration in CONFIGURATIONS if configuration.classifier == name]
+    signals = {configuration.name: FEATURE_SETS[configuration.features] for configuration in configurations}
     return EstimatorFamily(
-        name, meaning, load, {configuration.name: configuration.title for configuration in own}, signals
+        name, meaning, load, {configuration.name: configuration.title for configuration in configurations}, signals
     )
 
 
-def _of_each(prefix: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def _pair_with_prefix(prefix: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return {f"{prefix}-{name}": (name,) for name in names}
 
 
 FAMILIES: tuple[EstimatorFamily, ...] = (
-    _classifier("logistic", "logistic regression of the labels on a feature set", _logistic),
-    _classifier("forest", "random forest on a feature set", _forest),
-    _classifier("mlp", "multi-layer perceptron on a feature set", _mlp),
+    _declare_classifier("logistic", "logistic regression of the labels on a feature set", _load_logistic),
+    _declare_classifier("forest", "random forest on a feature set", _load_forest),
+    _declare_classifier("mlp", "multi-layer perceptron on a feature set", _load_mlp),
     EstimatorFamily(
         "baseline",
         "logistic regression on a single signal (Platt scaling)",
-        _logistic,
+        _load_logistic,
         {f"baseline-{signal}": title for signal, title in _ALONE.items()},
-        signals=_of_each("baseline", _ALONE),
+        signals=_pair_with_prefix("baseline", _ALONE),
     ),
     EstimatorFamily(
         "log",
         "logistic regression on the logarithms of features",
-        _logistic,
+        _load_logistic,
         _LOGS,
-        signals=_of_each("log", _LOGGED) | {f"log-{name}": features for name, features in LOG_SETS.items()},
+        signals=_pair_with_prefix("log", _LOGGED) | {f"log-{name}": features for name, features in LOG_SETS.items()},
     ),
     EstimatorFamily(
         "combination",
         "the mean or median of several estimators",
-        _combination,
+        _load_combination,
         {name: entry.title for name, entry in COMBINATIONS.items()},
         members={name: (*entry.members, *entry.rankers) for name, entry in COMBINATIONS.items()},
     ),
     EstimatorFamily(
         RECOMMENDED,
         "the method that does best on the labelled domains, each held out in turn",
-        _combination,
+        _load_combination,
         {RECOMMENDED: "Recommended"},
         members={RECOMMENDED: CANDIDATES},
     ),
     EstimatorFamily(
         "group-accuracy",
         "the training group's own accuracy for every domain: the floor that every estimator must beat",
-        _combination,
+        _load_combination,
         {"group-accuracy": "Training accuracy"},
     ),
     EstimatorFamily(
         "atc",
         "average thresholded confidence: the share of responses beyond a threshold on one signal, or on P(correct) of "
         "a regression on logarithms (Garg et al. 2022)",
-        _confidence,
+        _load_confidence,
         {f"atc-{name}": f"ATC, {title}" for name, title in (_ALONE | _LOGS).items()},
-        signals=_of_each("atc", _ALONE),
-        members=_of_each("atc", _LOGS),
+        signals=_pair_with_prefix("atc", _ALONE),
+        members=_pair_with_prefix("atc", _LOGS),
     ),
     EstimatorFamily(
         "doc",
         "difference of confidences: training accuracy plus the change of the mean confidence (Guillory et al. 2021)",
-        _confidence,
+        _load_confidence,
         {f"doc-{signal}": f"DoC, {_ALONE[signal]}" for signal in _SHARES}
         | {f"doc-{name}": f"DoC, {title}" for name, title in _PROBABILITIES.items()},
-        signals=_of_each("doc", _SHARES),
-        members=_of_each("doc", _PROBABILITIES),
+        signals=_pair_with_prefix("doc", _SHARES),
+        members=_pair_with_prefix("doc", _PROBABILITIES),
     ),
 )

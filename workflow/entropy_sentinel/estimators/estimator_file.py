@@ -26,7 +26,7 @@ from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure
 from entropy_sentinel.estimators.estimator_registry import is_known
 from entropy_sentinel.estimators.fit_metadata import FitMetadata
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.estimators.parameter_encoding import NotPlain, dump, restore, restore_training
+from entropy_sentinel.estimators.parameter_encoding import NotPlain, decode_estimator, decode_training, encode_estimator
 from entropy_sentinel.estimators.training_predictions import TrainingPredictions
 from entropy_sentinel.estimators.validation_record import Validation
 from entropy_sentinel.signal_families.signal_registry import SIGNALS
@@ -76,12 +76,12 @@ def save_estimator(
     The same estimator with the same metadata always gives the same bytes. The file of an estimator that could not be
     fitted has the reason. Raises ContractError if `load_estimator` would refuse the file.
     """
-    header, arrays = metadata.as_dict(), b""
+    header, arrays = metadata.to_dict(), b""
     if isinstance(estimator, FitFailure):
         header["reason"] = estimator.reason
     else:
         try:
-            header[_PARAMETERS], arrays = dump(estimator, training)
+            header[_PARAMETERS], arrays = encode_estimator(estimator, training)
         except NotPlain as error:
             raise ContractError(f"{path}: not written: '{estimator.name}' {error}; {_TO_SAVE}") from None
     text = json.dumps(header).encode()
@@ -92,10 +92,10 @@ def save_estimator(
     content = text + b"\n" + arrays
     digest = hashlib.sha256(content).hexdigest().encode()
     with whole_file(path) as partial:
-        partial.write_bytes(b"\n".join([_magic_of(metadata.validation), digest, content]))
+        partial.write_bytes(b"\n".join([_choose_magic(metadata.validation), digest, content]))
 
 
-def _magic_of(validation: Validation | None) -> bytes:
+def _choose_magic(validation: Validation | None) -> bytes:
     """The first line of an estimator's file."""
     return _MAGIC_WITH_JUDGE if validation and validation.witnesses else MAGIC
 
@@ -105,7 +105,7 @@ def load_estimator(path: str | Path) -> FittedEstimator:
 
     Raises InputError for a file that is not an estimator, was changed or damaged, or has no or invalid content.
     """
-    header, arrays = _content(path)
+    header, arrays = _read_content(path)
     try:
         metadata, parameters = read_header(header)
     except InputError as error:
@@ -126,7 +126,7 @@ def load_estimator(path: str | Path) -> FittedEstimator:
             f"declares it, name the extension in the environment variable {VARIABLE}"
         )
     try:
-        return FittedEstimator(restore(parameters, arrays, metadata.name), metadata, restore_training(arrays))
+        return FittedEstimator(decode_estimator(parameters, arrays, metadata.name), metadata, decode_training(arrays))
     except NotPlain as error:
         raise InputError(
             f"{path}: {error}; it was not loaded, because such a file is not safe; use only files that you trust"
@@ -146,7 +146,7 @@ def is_estimator(path: str | Path) -> bool:
         return file.read(len(_ANY_MAGIC)) == _ANY_MAGIC
 
 
-def _content(path: str | Path) -> tuple[bytes, bytes]:
+def _read_content(path: str | Path) -> tuple[bytes, bytes]:
     """The header of an estimator's file and its arrays, unparsed. Raises InputError for another file."""
     try:
         if (size := Path(path).stat().st_size) > _MOST_BYTES:

@@ -24,8 +24,8 @@ from entropy_sentinel.estimators.family_composition import (
     RECOMMENDED,
     CombinationEntry,
     Configuration,
-    configurations,
-    parse,
+    describe_choices,
+    parse_configuration,
 )
 from entropy_sentinel.estimators.family_declaration import EstimatorFamily
 from entropy_sentinel.features.feature_registry import FEATURES
@@ -48,20 +48,20 @@ __all__ = [
     "Configuration",
     "EstimatorFamily",
     "family_of",
-    "further_signals",
-    "in_order",
+    "extra_signals",
+    "sort_estimators",
     "is_known",
-    "made_of",
+    "list_members",
     "module_of",
-    "parse",
+    "parse_configuration",
     "signals_of",
-    "title",
+    "estimator_title",
 ]
 
 _KIND = "estimators"
 
 
-def _by_estimator(families: Iterable[EstimatorFamily]) -> dict[str, EstimatorFamily]:
+def _index_families(families: Iterable[EstimatorFamily]) -> dict[str, EstimatorFamily]:
     by_estimator: dict[str, EstimatorFamily] = {}
     for family in families:
         where = _declared_in(family)
@@ -70,10 +70,10 @@ def _by_estimator(families: Iterable[EstimatorFamily]) -> dict[str, EstimatorFam
             if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
                 raise ConfigError(f"{where}: an estimator's name must be like `a-name`, got '{name}'")
             if name in by_estimator:
-                taken = by_estimator[name]
+                previous = by_estimator[name]
                 raise ConfigError(
-                    f"{where}: the estimator '{name}' needs another name: it is one of the family '{taken.name}' "
-                    f"({_declared_in(taken)})"
+                    f"{where}: the estimator '{name}' needs another name: it is one of the family '{previous.name}' "
+                    f"({_declared_in(previous)})"
                 )
             by_estimator[name] = family
     return by_estimator
@@ -84,7 +84,7 @@ def _declared_in(family: EstimatorFamily) -> str:
 
 
 FAMILIES: tuple[EstimatorFamily, ...] = tuple(registry_entries.load_entries(_KIND, EstimatorFamily).values())
-_FAMILY_OF = _by_estimator(FAMILIES)
+_FAMILY_OF = _index_families(FAMILIES)
 ESTIMATORS: tuple[str, ...] = tuple(_FAMILY_OF)
 
 
@@ -109,7 +109,7 @@ def _known_names() -> str:
         if not registry_entries.is_built_in(_KIND, family.name):
             names += family.titles
     return (
-        f"classifier-features-balancing-calibration ({configurations()}), baseline-SIGNAL, atc-SIGNAL, "
+        f"classifier-features-balancing-calibration ({describe_choices()}), baseline-SIGNAL, atc-SIGNAL, "
         f"log-FEATURE, log-SET, atc-log-..., doc-ESTIMATOR, {', '.join(names)}"
     )
 
@@ -138,15 +138,15 @@ def module_of(name: str) -> ModuleType:
     return module
 
 
-def title(name: str) -> str:
+def estimator_title(name: str) -> str:
     """The title of an estimator for tables and figures."""
     return family_of(name).titles[name]
 
 
-def made_of(name: str) -> set[str]:
+def list_members(name: str) -> set[str]:
     """The estimators that this one is fitted from: its members, and theirs."""
     members = set(family_of(name).members.get(name, ()))
-    return members.union(*map(made_of, members))
+    return members.union(*map(list_members, members))
 
 
 def signals_of(name: str) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ def signals_of(name: str) -> tuple[str, ...]:
     Raises ConfigError if nothing declares one of them.
     """
     needed = set[str]()
-    for part in (name, *made_of(name)):
+    for part in (name, *list_members(name)):
         needed.update(family_of(part).signals.get(part, ()))
     if unknown := sorted(needed - SIGNALS.keys()):
         raise ConfigError(
@@ -165,12 +165,12 @@ def signals_of(name: str) -> tuple[str, ...]:
     return tuple(signal for signal in SIGNALS if signal in needed)
 
 
-def further_signals(name: str) -> tuple[str, ...]:
+def extra_signals(name: str) -> tuple[str, ...]:
     """The signals that an estimator needs in addition to the features."""
     return tuple(signal for signal in signals_of(name) if signal not in FEATURES)
 
 
-def in_order(names: Iterable[str]) -> tuple[str, ...]:
+def sort_estimators(names: Iterable[str]) -> tuple[str, ...]:
     """The estimators in the order of the catalogue, each once."""
     wanted = set(names)
     return tuple(name for name in ESTIMATORS if name in wanted)

@@ -107,7 +107,7 @@ class Estimation(Settings):
     )
 
     @model_validator(mode="after")
-    def _known(self) -> "Estimation":
+    def _check_names(self) -> "Estimation":
         check_names("configuration", [self.default], CONFIGURATION_NAMES)
         check_names("estimator in estimators:", self.estimators, ESTIMATORS)
         check_names("estimator in keep:", self.keep, [OWN, *ESTIMATORS])
@@ -147,7 +147,7 @@ class Fitting:
     hidden_layers: Sequence[Sequence[int]]
 
     @classmethod
-    def of(cls, settings: "Mapping[str, Any] | Fitting") -> "Fitting":
+    def from_settings(cls, settings: "Mapping[str, Any] | Fitting") -> "Fitting":
         """The fitting part of `EstimationSettings`."""
         if isinstance(settings, Fitting):
             return settings
@@ -170,7 +170,7 @@ class Group(Settings):
     )
 
     @model_validator(mode="after")
-    def _known(self) -> "Group":
+    def _check_names(self) -> "Group":
         check_names("configuration", [self.estimator], CONFIGURATION_NAMES)
         return self
 

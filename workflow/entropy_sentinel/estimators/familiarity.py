@@ -24,7 +24,7 @@ import polars as pl
 from pydantic import Field, Strict, model_validator, with_config
 
 from entropy_sentinel.estimators.field_types import MOST_DOMAINS, NAMED_FIELDS, ArrayOf, Whole
-from entropy_sentinel.features.hashed_tokens import BUCKETS, COLUMN, KIND, counts_of
+from entropy_sentinel.features.hashed_tokens import BUCKETS, COLUMN, KIND, count_buckets
 from entropy_sentinel.statistics.array_types import Names
 from entropy_sentinel.statistics.mixture import Mixtures
 from entropy_sentinel.statistics.predictive_posterior import CAUTIOUS, Prior
@@ -56,7 +56,7 @@ _Distances = list[Annotated[float, Strict(), Field(le=1)] | None]
 @with_config(NAMED_FIELDS)
 @dataclass(frozen=True)
 class Familiarity:
-    """The states of the labelled domains, (n_domains, 1 + BUCKETS) (`features.hashed_tokens.counts_of`).
+    """The states of the labelled domains, (n_domains, 1 + BUCKETS) (`features.hashed_tokens.count_buckets`).
 
     `names` (n_domains,) are the domains, `groups` (n_domains,) their groups, by default each its own; `kind` is what
     the buckets were made of. `stored` (n_domains,) is `left_out` from the estimator's file, if it has that.
@@ -82,7 +82,7 @@ class Familiarity:
         return self
 
     @classmethod
-    def of(cls, buckets: pl.DataFrame, domains: Names, groups: Names | None = None) -> "Familiarity | None":
+    def fit(cls, buckets: pl.DataFrame, domains: Names, groups: Names | None = None) -> "Familiarity | None":
         """The familiarity of training rows; None if they have no buckets, or buckets of two kinds.
 
         `buckets` has the columns of `features.hashed_tokens.SCHEMA`, (n_rows,); `domains` and `groups` are (n_rows,).
@@ -91,13 +91,13 @@ class Familiarity:
         if len(kinds) != 1:
             return None
         every = np.asarray(domains, dtype=str)
-        names, first, whose = np.unique(every, return_index=True, return_inverse=True)
-        states = counts_of(buckets[COLUMN], whose, len(names))
+        names, first, domain_numbers = np.unique(every, return_index=True, return_inverse=True)
+        states = count_buckets(buckets[COLUMN], domain_numbers, len(names))
         of_groups = names if groups is None else np.asarray(groups, dtype=str)[first]
-        there = states[:, 0] > 1
-        if not there.any():
+        enough = states[:, 0] > 1
+        if not enough.any():
             return None
-        return cls(tuple(names[there].tolist()), states[there], tuple(of_groups[there].tolist()), kinds[0])
+        return cls(tuple(names[enough].tolist()), states[enough], tuple(of_groups[enough].tolist()), kinds[0])
 
     @cached_property
     def left_out(self) -> np.ndarray:
@@ -107,16 +107,16 @@ class Familiarity:
         groups = np.asarray(self.groups)
         distances = np.full(len(groups), np.nan)
         for place, state in enumerate(self.domains):
-            others = groups != groups[place]
-            if others.any():
-                distances[place] = self._distance(state, others)
+            candidates = groups != groups[place]
+            if candidates.any():
+                distances[place] = self._distance(state, candidates)
         return distances
 
     @property
     def limit(self) -> float:
         """The largest F of a slice that is not unfamiliar."""
-        known = self.left_out[(self.domains[:, 0] >= FEWEST) & np.isfinite(self.left_out)]
-        return FACTOR * max(FLOOR, float(known.max())) if len(known) else ALONE
+        distances = self.left_out[(self.domains[:, 0] >= FEWEST) & np.isfinite(self.left_out)]
+        return FACTOR * max(FLOOR, float(distances.max())) if len(distances) else ALONE
 
     def distances(self, states: np.ndarray) -> np.ndarray:
         """F of slices from the nearest mixture of labelled domains; NaN with fewer than FEWEST responses.
@@ -132,7 +132,7 @@ class Familiarity:
     def flags(self, states: np.ndarray) -> list[str | None]:
         """Why each slice is unfamiliar, or None; `states` are (n_slices, 1 + BUCKETS)."""
         limit = self.limit
-        return [_reason(distance, limit) if distance > limit else None for distance in self.distances(states)]
+        return [_explain_distance(distance, limit) if distance > limit else None for distance in self.distances(states)]
 
     def flags_of(self, buckets: pl.DataFrame, slices: np.ndarray, n_slices: int) -> list[str | None]:
         """Why each slice of responses is unfamiliar, or None.
@@ -141,7 +141,7 @@ class Familiarity:
         `slices` (n_rows,) is the slice of each row, from 0.
         """
         alike = buckets.select(pl.when(pl.col(KIND) == self.kind).then(COLUMN)).to_series()
-        return self.flags(counts_of(alike, slices, n_slices))
+        return self.flags(count_buckets(alike, slices, n_slices))
 
     def lines(self) -> list[str]:
         """A line with how far the labelled domains are from each other, for the user who labels."""
@@ -162,7 +162,7 @@ class Familiarity:
             )
         return lines
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The states as JSON."""
         return {
             "of": self.kind,
@@ -179,29 +179,29 @@ class Familiarity:
         return weights
 
     @cached_property
-    def _of_domains(self) -> tuple[np.ndarray, np.ndarray, Mixtures]:
+    def _domain_statistics(self) -> tuple[np.ndarray, np.ndarray, Mixtures]:
         """The shares of responses with each bucket, the unbiased variance of the words, and the mixtures."""
         n_of = self.domains[:, 0]
         q = self.domains[:, 1:] / n_of[:, None]
         variances = (self._weights * q * (1 - q)).sum(axis=1) * n_of / (n_of - 1)
         return q, variances, Mixtures((q * np.sqrt(self._weights)).T)
 
-    def _distance(self, state: np.ndarray, among: np.ndarray | None = None) -> float:
+    def _distance(self, state: np.ndarray, candidates: np.ndarray | None = None) -> float:
         """F of a state, (1 + BUCKETS,) with at least 2 responses, from the mixtures of domains.
 
-        `among` (n_domains,) tells which domains a mixture may have; by default all.
+        `candidates` (n_domains,) tells which domains a mixture may have; by default all.
         """
-        weights, (q, of_known, mixtures) = self._weights, self._of_domains
+        weights, (q, domain_variances, mixtures) = self._weights, self._domain_statistics
         n, n_of = int(state[0]), self.domains[:, 0]
         p = state[1:] / n
-        shares = mixtures.find_shares(p * np.sqrt(weights), among)
+        shares = mixtures.find_shares(p * np.sqrt(weights), candidates)
         mixture = shares @ q
         # Variances of the words: unbiased ones of the slice and the domains, and that of the mixture.
-        of_slice = (weights * p * (1 - p)).sum() * n / (n - 1)
-        of_mixture = (weights * mixture * (1 - mixture)).sum()
+        slice_variance = (weights * p * (1 - p)).sum() * n / (n - 1)
+        mixture_variance = (weights * mixture * (1 - mixture)).sum()
         apart = (weights * (p - mixture) ** 2).sum()
-        between = apart - of_slice / n - (shares**2 * of_known / n_of).sum()
-        within = of_slice + of_mixture
+        between = apart - slice_variance / n - (shares**2 * domain_variances / n_of).sum()
+        within = slice_variance + mixture_variance
         if between <= 0 and within <= 0:
             return 0.0
         return float(between / (max(between, 0.0) + within))
@@ -212,7 +212,7 @@ def residuals_if_unfamiliar(n_domains: int) -> Residuals:
     return Residuals((), (), (), max(n_domains, 2), PRIOR)
 
 
-def _reason(distance: float, limit: float) -> str:
+def _explain_distance(distance: float, limit: float) -> str:
     return (
         f"unlike anything labelled (distance {distance:.2f}, limit {limit:.2f}). Do not use its estimate; label some "
         "of its responses: `sample` puts it first"

@@ -88,17 +88,17 @@ FEWEST_FOR_FIRST = 3
 FEWEST_TO_CHOOSE = 6
 
 
-def parse(name: str) -> Configuration:
+def parse_configuration(name: str) -> Configuration:
     """Read a configuration's name; raise ConfigError if it is not one of the 48."""
     if name not in _BY_NAME:
         raise ConfigError(
             f"configuration '{name}' is unknown; it must be classifier-features-balancing-calibration: "
-            + configurations()
+            + describe_choices()
         )
     return _BY_NAME[name]
 
 
-def configurations() -> str:
+def describe_choices() -> str:
     """The choices of which a configuration's name consists, for messages."""
     choices: tuple[Iterable[str], ...] = (CLASSIFIERS, FEATURE_SETS, _BALANCING.values(), _CALIBRATION.values())
     return "; ".join(map(", ".join, choices))

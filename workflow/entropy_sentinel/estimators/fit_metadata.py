@@ -13,7 +13,7 @@ from entropy_sentinel.estimators.estimator_registry import signals_of
 from entropy_sentinel.estimators.estimator_settings import Fitting
 from entropy_sentinel.estimators.familiarity import Familiarity
 from entropy_sentinel.estimators.field_types import Count, Share, Whole
-from entropy_sentinel.estimators.leave_one_out import validate
+from entropy_sentinel.estimators.leave_one_out import validate_estimator
 from entropy_sentinel.estimators.training_rows import TrainingRows
 from entropy_sentinel.estimators.training_support import Support
 from entropy_sentinel.estimators.validation_record import Validation
@@ -31,7 +31,7 @@ class LogprobsKind(BaseModel):
     logprobs_mode: str | None = None
     top_k_returned: Whole | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The settings by name, without those that were never recorded."""
         return self.model_dump(exclude_unset=True)
 
@@ -86,7 +86,7 @@ class FitMetadata(BaseModel):
     name: str
     model: str | None = None
     group: str | None = None
-    logprobs: Annotated[LogprobsKind, PlainSerializer(LogprobsKind.as_dict)] = LogprobsKind()
+    logprobs: Annotated[LogprobsKind, PlainSerializer(LogprobsKind.to_dict)] = LogprobsKind()
     ambiguous: dict[str, Annotated[AmbiguousShare, AfterValidator(_check_share)]] | None = None
     settings: Fitting | None = None
     n_training_rows: Whole | None = None
@@ -95,9 +95,9 @@ class FitMetadata(BaseModel):
     feature_statistics: dict[str, FeatureStatistics] | None = None
     caution: str | None = None
     chosen: dict[str, Any] | None = None
-    validation: Annotated[Validation, PlainSerializer(Validation.as_dict)] | None = None
-    support: Annotated[Support, PlainSerializer(Support.as_dict)] | None = None
-    familiarity: Annotated[Familiarity, PlainSerializer(Familiarity.as_dict)] | None = None
+    validation: Annotated[Validation, PlainSerializer(Validation.to_dict)] | None = None
+    support: Annotated[Support, PlainSerializer(Support.to_dict)] | None = None
+    familiarity: Annotated[Familiarity, PlainSerializer(Familiarity.to_dict)] | None = None
     n_validations: Count = 1
     needs_features: bool = True
     reason: str | None = None
@@ -116,7 +116,7 @@ class FitMetadata(BaseModel):
         """The names of the domains; none if they are unknown."""
         return self.group.split("+") if self.group else []
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The fields as JSON, without those of rare use that have their default."""
         rare = {name for name in _RARE if getattr(self, name) == type(self).model_fields[name].default}
         return self.model_dump(mode="json", exclude=rare)
@@ -145,10 +145,10 @@ def describe_fit(
     support = familiarity = validation = chosen = None
     if isinstance(estimator, Estimator):
         chosen = estimator.chosen
-        validation = validate(rows, estimator.name, limits, witnessed)
-        support = Support.of(rows.features, rows.domains)
+        validation = validate_estimator(rows, estimator.name, limits, witnessed)
+        support = Support.fit(rows.features, rows.domains)
         if rows.buckets is not None:
-            familiarity = Familiarity.of(rows.buckets, rows.domains, rows.groups)
+            familiarity = Familiarity.fit(rows.buckets, rows.domains, rows.groups)
     fields = {
         "name": estimator.name,
         "model": model,

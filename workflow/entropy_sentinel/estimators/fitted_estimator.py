@@ -8,10 +8,10 @@ from entropy_sentinel.estimators.fit_metadata import FitMetadata
 from entropy_sentinel.estimators.training_predictions import TrainingPredictions
 from entropy_sentinel.estimators.validation_record import Validation
 from entropy_sentinel.features.feature_registry import FEATURES
-from entropy_sentinel.formatting.text_format import html
+from entropy_sentinel.formatting.text_format import format_html
 
 # Largest number of domains that the notebook view names.
-_NAMED = 4
+_MAX_DOMAINS = 4
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,10 +48,10 @@ class FittedEstimator:
         return "\n  ".join(map(make_one_line, [*self._lines(), *self._verdicts()]))
 
     def _repr_html_(self) -> str:
-        first, *others = self._lines()
+        first, *details = self._lines()
         if validation := self.validation:
-            return html(first, others) + validation._repr_html_()
-        return html(first, [*others, *self._verdicts()])
+            return format_html(first, details) + validation._repr_html_()
+        return format_html(first, [*details, *self._verdicts()])
 
     def _verdicts(self) -> list[str]:
         """The verdicts of its validation, each with its first reason."""
@@ -66,12 +66,12 @@ class FittedEstimator:
         if method := (metadata.chosen or {}).get("method"):
             name += f" ({method})"
         domains = metadata.domains or ["?"]
-        on = f"{len(domains)} domains: {', '.join(domains[:_NAMED])}"
-        if len(domains) > _NAMED:
+        on = f"{len(domains)} domains: {', '.join(domains[:_MAX_DOMAINS])}"
+        if len(domains) > _MAX_DOMAINS:
             on += ", ..."
         if metadata.n_training_rows is not None:
             on = f"{metadata.n_training_rows:,} responses to {on}"
-        logprobs = [f"{key} {value}" for key, value in metadata.logprobs.as_dict().items() if value is not None]
+        logprobs = [f"{key} {value}" for key, value in metadata.logprobs.to_dict().items() if value is not None]
         lines = [
             f"{name} of model {metadata.model}",
             f"fitted on {on}",

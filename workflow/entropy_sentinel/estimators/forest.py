@@ -11,7 +11,7 @@ import numpy as np
 from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator, fit_configuration
 from entropy_sentinel.estimators.training_rows import TrainingRows
-from entropy_sentinel.estimators.tree_kernels import NODE, grow, mean_values, stopped_values
+from entropy_sentinel.estimators.tree_kernels import NODE, grow_forest, mean_values, stopped_values
 
 Setting = dict[str, Any]
 
@@ -42,7 +42,9 @@ class Forest:
             raise ValueError("forest: a node refers to a node or a feature that does not exist")
         if self.depth >= n_nodes:
             raise ValueError(f"forest: its {n_nodes} nodes cannot be {self.depth} deep")
-        means: np.ndarray = mean_values(self.nodes, self.roots, self.depth, np.ascontiguousarray(values), _float32(x))
+        means: np.ndarray = mean_values(
+            self.nodes, self.roots, self.depth, np.ascontiguousarray(values), _cast_float32(x)
+        )
         return means
 
 
@@ -107,25 +109,25 @@ def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[Settin
     """
     max_depth = max(setting["max_depth"] for setting in grid)
     min_split = min(setting["min_samples_split"] for setting in grid)
-    columns = _float32(x.T)
-    counts, seeds = _draws(len(y), grid[0]["n_estimators"], seed)
+    columns = _cast_float32(x.T)
+    counts, seeds = _draw_rows(len(y), grid[0]["n_estimators"], seed)
     most = len(seeds) * min(2 * len(y), 2 ** (max_depth + 1))
     nodes, values, roots = np.empty(most, NODE), np.empty(most), np.empty(len(seeds), np.uint32)
     levels, sizes = np.empty((2, most), np.int32)
     order, n_tried = np.argsort(columns, axis=1).astype(np.int32), int(np.sqrt(len(columns)))
     limits = (max_depth, min_split, n_tried)
-    n_nodes = grow(columns, order, y, counts, balanced, *limits, seeds, nodes, values, levels, sizes, roots)
+    n_nodes = grow_forest(columns, order, y, counts, balanced, *limits, seeds, nodes, values, levels, sizes, roots)
     levels, sizes = levels[:n_nodes].copy(), sizes[:n_nodes].copy()
     forest = Forest(nodes[:n_nodes].copy(), values[:n_nodes].copy(), roots, int(levels.max()))
     return NestedForests(forest, levels, sizes, grid)
 
 
-def _float32(x: np.ndarray) -> np.ndarray:
+def _cast_float32(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x, dtype=np.float32)
 
 
 @lru_cache(maxsize=4)
-def _draws(n_rows: int, n_trees: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _draw_rows(n_rows: int, n_trees: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Each tree's number of draws of each row, (n_trees, n_rows), and its later seeds, as in scikit-learn."""
     forest = np.random.RandomState(seed)
     counts, seeds = [], []

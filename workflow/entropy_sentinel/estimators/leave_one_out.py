@@ -27,7 +27,7 @@ from entropy_sentinel.statistics.witnessed_accuracies import estimate_accuracies
 log = logging.getLogger(__name__)
 
 
-def validate(
+def validate_estimator(
     rows: TrainingRows, name: str, limits: Limits = DEFAULT, witnessed: WitnessedRows | None = None
 ) -> Validation:
     """Estimate each domain of `rows` by the estimator `name` fitted on the other domains, and decide the verdict.
@@ -40,13 +40,13 @@ def validate(
     new_groups = None
     if rows.groups is not None:
         n_groups = len(np.unique(rows.groups))
-        without_groups, witnesses = _left_out(rows, name, rows.groups, witnessed)
+        without_groups, witnesses = _hold_out(rows, name, rows.groups, witnessed)
         new_groups = Validation(name, n_domains, without_groups, n_groups, limits=limits, witnesses=witnesses)
-    without_domains, witnesses = _left_out(rows, name, rows.domains, witnessed)
+    without_domains, witnesses = _hold_out(rows, name, rows.domains, witnessed)
     return Validation(name, n_domains, without_domains, new_groups=new_groups, limits=limits, witnesses=witnesses)
 
 
-def _left_out(
+def _hold_out(
     rows: TrainingRows, name: str, units: np.ndarray, witnessed: WitnessedRows | None
 ) -> tuple[tuple[Domain, ...], tuple[WitnessSummary, ...]]:
     """Each domain, estimated without its unit (the domain itself or its group), and what witnesses are worth.
@@ -56,7 +56,7 @@ def _left_out(
     judged = witnessed.counted_domains() if witnessed is not None else dict[str, tuple[int, ...]]()
     domains: list[Domain] = []
     estimates: dict[str, WitnessedEstimate] = {}
-    for domain, fitted in _refitted(rows, name, units, set(judged)):
+    for domain, fitted in _refit_units(rows, name, units, set(judged)):
         domains.append(domain)
         if witnessed is not None and fitted is not None and domain.domain in judged:
             with one_thread():
@@ -92,7 +92,7 @@ def _drop_verdicts(domain: Domain) -> Domain:
     return replace(domain, estimated=None, reason=explain_few_labels(domain.n), scored=None)
 
 
-def _refitted(
+def _refit_units(
     rows: TrainingRows, name: str, units: np.ndarray, judged: set[str]
 ) -> Iterator[tuple[Domain, Estimator | None]]:
     """Yield each domain, estimated without its unit, and the estimator fitted without it; those in `judged` count."""
@@ -100,9 +100,9 @@ def _refitted(
     if len(names) < FEWEST_DOMAINS:
         return
     domains, numbers = np.unique(rows.domains, return_inverse=True)
-    places = _places(numbers, len(domains))
+    places = _group_positions(numbers, len(domains))
     kind = "domain" if units is rows.domains else "group"
-    for unit, within in enumerate(_places(of_rows, len(names))):
+    for unit, within in enumerate(_group_positions(of_rows, len(names))):
         log.info("%s %d of %d", kind, unit + 1, len(names))
         of_unit = [(str(domains[number]), places[number]) for number in np.unique(numbers[within])]
         n_labels = [independent_sample_size(rows.items[members], rows.similarity) for _, members in of_unit]
@@ -113,17 +113,17 @@ def _refitted(
             with one_thread():
                 fitted = rows.part(of_rows != unit, left_out=len(of_unit)).fit(name)
         for (domain, members), n, counting in zip(of_unit, n_labels, counts, strict=True):
-            found = _estimated(rows, domain, members, n, fitted if counting else None)
+            found = _estimate_domain(rows, domain, members, n, fitted if counting else None)
             yield found, fitted if isinstance(fitted, Estimator) and counting else None
 
 
-def _places(numbers: np.ndarray, n: int) -> list[np.ndarray]:
+def _group_positions(numbers: np.ndarray, n: int) -> list[np.ndarray]:
     """The places of each number from 0 to n - 1, in order; each number occurs."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.bincount(numbers, minlength=n).cumsum()[:-1])
 
 
-def _estimated(
+def _estimate_domain(
     rows: TrainingRows, domain: str, members: np.ndarray, n: int, fitted: Estimator | FitFailure | None
 ) -> Domain:
     """The domain, whose `n` labels are in the rows `members`; `fitted` is null if it does not count."""

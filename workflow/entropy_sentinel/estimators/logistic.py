@@ -32,7 +32,7 @@ class Logistic:
     intercept: float
 
     @classmethod
-    def of(cls, x: np.ndarray, y: np.ndarray, **options: Any) -> "Logistic":
+    def fit(cls, x: np.ndarray, y: np.ndarray, **options: Any) -> "Logistic":
         """Fit scikit-learn's logistic regression with these options on x (n_rows, n_features) and y (n_rows,)."""
         fitted = LogisticRegression(**options).fit(x, y)
         return cls(fitted.coef_[0], float(fitted.intercept_[0]))
@@ -51,7 +51,7 @@ class Logistic:
 def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]]) -> SeparateClassifiers:
     """Fit the single setting of the logistic regression; balanced by class weights."""
     weights = "balanced" if balanced else None
-    return SeparateClassifiers([Logistic.of(x, y, class_weight=weights, max_iter=1000, **setting) for setting in grid])
+    return SeparateClassifiers([Logistic.fit(x, y, class_weight=weights, max_iter=1000, **setting) for setting in grid])
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class LogScaling(Scaling):
     """Standardisation of the features' logarithms."""
 
     def __call__(self, frame: pl.DataFrame) -> np.ndarray:
-        scores: np.ndarray = (logarithms(frame, self.features) - self.mean) / self.scale
+        scores: np.ndarray = (log_features(frame, self.features) - self.mean) / self.scale
         return scores
 
 
@@ -73,14 +73,14 @@ def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
         return fit_configuration(name, rows, [{}], fit_grid)
     rows.require_both_classes()
     if family == "baseline":
-        return ProbabilityEstimator(name, rows.scaling((source,)), Logistic.of(rows.scaled((source,)), rows.y))
+        return ProbabilityEstimator(name, rows.scaling((source,)), Logistic.fit(rows.scaled((source,)), rows.y))
     features = LOG_SETS.get(source, (source,))
-    scaler = StandardScaler().fit(logarithms(rows.features, features))
+    scaler = StandardScaler().fit(log_features(rows.features, features))
     scaling = LogScaling(features, scaler.mean_, scaler.scale_)
-    return ProbabilityEstimator(name, scaling, Logistic.of(scaling(rows.features), rows.y))
+    return ProbabilityEstimator(name, scaling, Logistic.fit(scaling(rows.features), rows.y))
 
 
-def logarithms(frame: pl.DataFrame, features: tuple[str, ...]) -> np.ndarray:
+def log_features(frame: pl.DataFrame, features: tuple[str, ...]) -> np.ndarray:
     """Natural logarithms of non-negative features, at least `LEAST`, (n_rows, n_features)."""
     logs: np.ndarray = np.log(np.maximum(frame.select(features).to_numpy(), LEAST))
     return logs

@@ -23,7 +23,7 @@ from entropy_sentinel.core.file_locks import hold_lock
 from entropy_sentinel.core.whole_files import write_whole
 
 
-def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def compile_cached(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator that compiles a function for this numba signature when defined, or loads it from the cache.
 
     `options` are numba's. The folder is `~/.cache/entropy-sentinel` (or in XDG_CACHE_HOME), or numba's own
@@ -34,10 +34,10 @@ def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], C
     def compile_or_load(function: Callable[..., Any]) -> Callable[..., Any]:
         compiled: Callable[..., Any]
         try:
-            folder = _folder(Path(function.__code__.co_filename))
+            folder = _code_folder(Path(function.__code__.co_filename))
             # If jobs start together, one compiles and the others wait.
-            with hold_lock(folder / "lock"), _cached_in(folder):
-                compiled = numba.njit(signature, cache=True, **options)(_placed(function, folder))
+            with hold_lock(folder / "lock"), _use_cache_folder(folder):
+                compiled = numba.njit(signature, cache=True, **options)(_relocate_function(function, folder))
         except Exception:  # whatever is wrong with the cache; an error of the function itself is raised below
             compiled = numba.njit(signature, **options)(function)
         return compiled
@@ -45,14 +45,14 @@ def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], C
     return compile_or_load
 
 
-def _folder(source: Path) -> Path:
+def _code_folder(source: Path) -> Path:
     """The folder of a source file's machine code for this processor."""
     processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
     key = hashlib.sha256(repr((numba.__version__, *processor)).encode() + source.read_bytes()).hexdigest()[:12]
     return Path(numba.config.CACHE_DIR or user_folder(), f"{source.stem}-{key}")
 
 
-def _placed(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
+def _relocate_function(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
     """The function as if its file were in the folder, with a constant date.
 
     Numba caches code by path and date of the file, so each copy of the project would compile again.
@@ -67,7 +67,7 @@ def _placed(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
 
 
 @contextmanager
-def _cached_in(folder: Path) -> Iterator[None]:
+def _use_cache_folder(folder: Path) -> Iterator[None]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)
     try:

@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator, SeparateClassifiers, fit_configuration
 from entropy_sentinel.estimators.estimator_base import CannotFit
-from entropy_sentinel.estimators.machine_code import compiled
+from entropy_sentinel.estimators.machine_code import compile_cached
 from entropy_sentinel.estimators.training_rows import TrainingRows
 
 # scikit-learn's defaults of MLPClassifier, and the paper's L2 penalty.
@@ -31,8 +31,8 @@ _RATE, _BETA_1, _BETA_2, _EPSILON, _PENALTY = 1e-3, 0.9, 0.999, 1e-8, 1e-3
 _FAST = {"reassoc", "contract", "nsz"}
 
 
-@compiled(numba.types.UniTuple(int64[::1], 2)(int64[::1]))
-def _starts(units):
+@compile_cached(numba.types.UniTuple(int64[::1], 2)(int64[::1]))
+def _layer_offsets(units):
     """The first unit of every layer, and its first parameter."""
     unit, parameter = np.zeros(len(units), np.int64), np.zeros(len(units), np.int64)
     for layer in range(len(units) - 1):
@@ -41,10 +41,10 @@ def _starts(units):
     return unit, parameter
 
 
-@compiled(numba.void(float64[::1], int64[::1], float64[:, ::1], int64), fastmath=_FAST)
-def _forward(parameters, units, activations, n_rows):
+@compile_cached(numba.void(float64[::1], int64[::1], float64[:, ::1], int64), fastmath=_FAST)
+def _forward_pass(parameters, units, activations, n_rows):
     """Fill in the activations of all layers after the input's; the last row gets the logits."""
-    unit, parameter = _starts(units)
+    unit, parameter = _layer_offsets(units)
     for layer in range(len(units) - 1):
         n_in, n_out, first = units[layer], units[layer + 1], parameter[layer]
         for j in range(n_out):
@@ -59,10 +59,12 @@ def _forward(parameters, units, activations, n_rows):
                     out[row] = max(out[row], 0.0)
 
 
-@compiled(numba.void(float64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[::1], int64), fastmath=_FAST)
-def _backward(parameters, units, activations, deltas, gradient, n_rows):
+@compile_cached(
+    numba.void(float64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[::1], int64), fastmath=_FAST
+)
+def _backward_pass(parameters, units, activations, deltas, gradient, n_rows):
     """Write the gradient of the mean loss from the deltas of the last unit; fill in those of the others."""
-    unit, parameter = _starts(units)
+    unit, parameter = _layer_offsets(units)
     for layer in range(len(units) - 2, -1, -1):
         n_in, n_out, first = units[layer], units[layer + 1], parameter[layer]
         below = deltas[unit[layer] : unit[layer] + n_in, :n_rows]
@@ -89,8 +91,8 @@ def _backward(parameters, units, activations, deltas, gradient, n_rows):
                     below[i, row] *= inputs[row] > 0
 
 
-@compiled(numba.void(float64[::1], float64[::1], float64[:, ::1], int64), fastmath=_FAST)
-def _adam(parameters, gradient, moments, step):
+@compile_cached(numba.void(float64[::1], float64[::1], float64[:, ::1], int64), fastmath=_FAST)
+def _adam_step(parameters, gradient, moments, step):
     """Make one step of Adam (Kingma and Ba 2015); moments: (2, n_parameters)."""
     rate = _RATE * np.sqrt(1 - _BETA_2**step) / (1 - _BETA_1**step)
     for i in range(len(parameters)):
@@ -99,7 +101,7 @@ def _adam(parameters, gradient, moments, step):
         parameters[i] -= rate * moments[0, i] / (np.sqrt(moments[1, i]) + _EPSILON)
 
 
-@compiled(int64(float64[:, ::1], float64[::1], int64[::1], int64[::1], float64[::1], float64[:, ::1], int64))
+@compile_cached(int64(float64[:, ::1], float64[::1], int64[::1], int64[::1], float64[::1], float64[:, ::1], int64))
 def train_epoch(columns, y, order, units, parameters, moments, step):
     """Train on all rows once, in this order, in batches; return the number of steps so far.
 
@@ -113,24 +115,24 @@ def train_epoch(columns, y, order, units, parameters, moments, step):
         for i in range(units[0]):
             for row in range(n_rows):
                 activations[i, row] = columns[i, rows[row]]
-        _forward(parameters, units, activations, n_rows)
+        _forward_pass(parameters, units, activations, n_rows)
         for i in range(n_rows):
             deltas[-1, i] = 1 / (1 + np.exp(-activations[-1, i])) - y[rows[i]]
-        _backward(parameters, units, activations, deltas, gradient, n_rows)
+        _backward_pass(parameters, units, activations, deltas, gradient, n_rows)
         step += 1
-        _adam(parameters, gradient, moments, step)
+        _adam_step(parameters, gradient, moments, step)
     return step
 
 
-@compiled(float64[::1](float64[:, ::1], int64[::1], float64[::1]))
-def logits(columns, units, parameters):
+@compile_cached(float64[::1](float64[:, ::1], int64[::1], float64[::1]))
+def compute_logits(columns, units, parameters):
     """The logits of all rows, (n_rows,), from columns (n_features, n_rows)."""
     out = np.empty(columns.shape[1])
     activations = np.empty((units.sum(), BATCH))
     for first in range(0, len(out), BATCH):
         n_rows = min(BATCH, len(out) - first)
         activations[: units[0], :n_rows] = columns[:, first : first + n_rows]
-        _forward(parameters, units, activations, n_rows)
+        _forward_pass(parameters, units, activations, n_rows)
         out[first : first + n_rows] = activations[-1, :n_rows]
     return out
 
@@ -155,7 +157,7 @@ class Network:
         fits = min(units) >= 1 and (units[0], units[-1]) == (x.shape[1], 1)
         if not fits or len(self.parameters) != n_parameters:
             raise ValueError("network: the number of parameters or features does not match its layers")
-        p = expit(logits(np.ascontiguousarray(x.T), self.units, self.parameters))
+        p = expit(compute_logits(np.ascontiguousarray(x.T), self.units, self.parameters))
         return np.column_stack([1 - p, p])
 
 
@@ -182,11 +184,11 @@ def fit_grid(
 ) -> SeparateClassifiers:
     """Train one network per setting on x (n_rows, n_features), y (n_rows,); balanced by copies of the rarer class."""
     if balanced:
-        x, y = oversampled(x, y, seed)
-    return SeparateClassifiers([train(x, y, setting["hidden_layer_sizes"], seed) for setting in grid])
+        x, y = oversample_rows(x, y, seed)
+    return SeparateClassifiers([train_network(x, y, setting["hidden_layer_sizes"], seed) for setting in grid])
 
 
-def oversampled(x: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def oversample_rows(x: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows and labels followed by copies of the rarer class, drawn like imbalanced-learn's RandomOverSampler."""
     rarer = y.sum() * 2 < len(y)
     rows = np.flatnonzero(y == rarer)
@@ -195,15 +197,15 @@ def oversampled(x: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np
     return x[drawn], y[drawn]
 
 
-def train(x: np.ndarray, y: np.ndarray, hidden_layers: Sequence[int], seed: int) -> Network:
+def train_network(x: np.ndarray, y: np.ndarray, hidden_layers: Sequence[int], seed: int) -> Network:
     """Train one network until the accuracy on the early-stopping rows stops rising; return the best state."""
     rng = np.random.RandomState(seed)
     units = np.array([x.shape[1], *hidden_layers, 1])
-    parameters = _initial(units, rng)
+    parameters = _initial_parameters(units, rng)
     split = StratifiedShuffleSplit(1, test_size=_EARLY_STOPPING_SHARE, random_state=rng)
     training, stopping = next(split.split(np.empty(len(y)), y))
-    columns, others = np.ascontiguousarray(x[training].T), np.ascontiguousarray(x[stopping].T)
-    labels, other_labels = y[training].astype(float), y[stopping]
+    columns, stopping_columns = np.ascontiguousarray(x[training].T), np.ascontiguousarray(x[stopping].T)
+    labels, stopping_labels = y[training].astype(float), y[stopping]
     order, moments, step = np.arange(len(training)), np.zeros((2, len(parameters))), 0
     best, best_accuracy, n_stale = parameters.copy(), -np.inf, 0
     for _ in range(_EPOCHS):
@@ -211,7 +213,7 @@ def train(x: np.ndarray, y: np.ndarray, hidden_layers: Sequence[int], seed: int)
         rng.shuffle(shuffled)
         order = order[shuffled]
         step = train_epoch(columns, labels, order, units, parameters, moments, step)
-        accuracy = ((logits(others, units, parameters) > 0) == other_labels).mean()
+        accuracy = ((compute_logits(stopping_columns, units, parameters) > 0) == stopping_labels).mean()
         n_stale = n_stale + 1 if accuracy < best_accuracy + _TOLERANCE else 0
         if accuracy > best_accuracy:
             best, best_accuracy = parameters.copy(), accuracy
@@ -220,7 +222,7 @@ def train(x: np.ndarray, y: np.ndarray, hidden_layers: Sequence[int], seed: int)
     return Network(units, best)
 
 
-def _initial(units: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+def _initial_parameters(units: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     """Draw initial parameters within the bounds of Glorot and Bengio (2010)."""
     parts = []
     for n_in, n_out in zip(units[:-1], units[1:], strict=True):

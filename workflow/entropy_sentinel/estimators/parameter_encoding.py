@@ -19,7 +19,7 @@ import polars as pl
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.estimators.estimator_base import Estimator
-from entropy_sentinel.estimators.estimator_registry import is_known, made_of, module_of
+from entropy_sentinel.estimators.estimator_registry import is_known, list_members, module_of
 from entropy_sentinel.estimators.training_predictions import TrainingPredictions
 from entropy_sentinel.signal_families.signal_registry import SIGNALS
 
@@ -47,30 +47,30 @@ def saved_classes(name: str) -> tuple[type, ...]:
     return classes
 
 
-def dump(estimator: Estimator, training: TrainingPredictions | None = None) -> tuple[Any, bytes]:
-    """The parameters as JSON and as an .npz file's content; raises NotPlain if `restore` would refuse them.
+def encode_estimator(estimator: Estimator, training: TrainingPredictions | None = None) -> tuple[Any, bytes]:
+    """The parameters as JSON and as an .npz file's content; raises NotPlain if `decode_estimator` would refuse them.
 
     The content also has the predictions of the `training` responses.
     """
     arrays: dict[str, np.ndarray] = {}
-    with _refused("cannot be saved"):
-        parameters = _described(estimator, arrays)
+    with _refuse_invalid("cannot be saved"):
+        parameters = _encode_value(estimator, arrays)
         if training is not None:
             training.check()
     if training is not None:
         arrays |= {f"{_TRAINING}{name}": array for name, array in training._asdict().items()}
     packed = io.BytesIO()
     np.savez(packed, allow_pickle=False, **arrays)
-    restore(parameters, packed.getvalue(), estimator.name)
+    decode_estimator(parameters, packed.getvalue(), estimator.name)
     return parameters, packed.getvalue()
 
 
-def _described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+def _encode_value(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     """The JSON of a value, and add its arrays of numbers to `arrays`."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple):
-        return [_described(part, arrays) for part in value]
+        return [_encode_value(part, arrays) for part in value]
     if isinstance(value, dict) and json.loads(json.dumps(value, default=str)) == value:
         return {"dict": value}
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
@@ -78,37 +78,37 @@ def _described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         arrays[name] = value
         return {"array": name}
     if is_dataclass(value) and not isinstance(value, type):
-        parts = {field.name: _described(getattr(value, field.name), arrays) for field in fields(value)}
+        parts = {field.name: _encode_value(getattr(value, field.name), arrays) for field in fields(value)}
         return {type(value).__name__: parts}
     raise NotPlain(
         f"contains a {type(value).__module__}.{type(value).__qualname__}, which cannot be part of an estimator"
     )
 
 
-def restore(parameters: Any, packed: bytes, name: str) -> Estimator:
-    """Rebuild the estimator `name` from the results of `dump`; raise NotPlain for invalid parts."""
-    with _refused("cannot be read"):
-        estimator = _Reader(_arrays(packed)).estimator(parameters, [name])
-    with _refused("cannot estimate"):
-        _try(estimator)
+def decode_estimator(parameters: Any, packed: bytes, name: str) -> Estimator:
+    """Rebuild the estimator `name` from the results of `encode_estimator`; raise NotPlain for invalid parts."""
+    with _refuse_invalid("cannot be read"):
+        estimator = _Reader(_read_arrays(packed)).estimator(parameters, [name])
+    with _refuse_invalid("cannot estimate"):
+        _try_estimator(estimator)
     return estimator
 
 
-def restore_training(packed: bytes) -> TrainingPredictions | None:
+def decode_training(packed: bytes) -> TrainingPredictions | None:
     """The predictions of the training responses; None without any. Raises NotPlain for invalid ones."""
-    with _refused("has no valid predictions of its training responses"):
-        arrays = _arrays(packed)
+    with _refuse_invalid("has no valid predictions of its training responses"):
+        arrays = _read_arrays(packed)
         parts = [arrays.get(f"{_TRAINING}{name}") for name in TrainingPredictions._fields]
-        known = [part for part in parts if part is not None]
-        if not known:
+        present = [part for part in parts if part is not None]
+        if not present:
             return None
-        training = TrainingPredictions(*known)
+        training = TrainingPredictions(*present)
         training.check()
         return training
 
 
 @contextmanager
-def _refused(what: str) -> Iterator[None]:
+def _refuse_invalid(what: str) -> Iterator[None]:
     """Raise NotPlain for any error, because a forged file can be wrong in any place."""
     try:
         yield
@@ -118,7 +118,7 @@ def _refused(what: str) -> Iterator[None]:
         raise NotPlain(f"{what} ({type(error).__name__}: {make_one_line(str(error)[:200])})") from None
 
 
-def _arrays(packed: bytes) -> dict[str, np.ndarray]:
+def _read_arrays(packed: bytes) -> dict[str, np.ndarray]:
     """The arrays of an .npz file by name; in total they may not need more memory than the file."""
     with ZipFile(io.BytesIO(packed)) as archive:
         members = archive.infolist()
@@ -126,10 +126,10 @@ def _arrays(packed: bytes) -> dict[str, np.ndarray]:
             raise NotPlain("contains compressed arrays, which an estimator's file does not have")
         if sum(member.file_size for member in members) > len(packed):
             raise NotPlain("contains arrays larger than the file")
-        return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
+        return {member.filename.removesuffix(".npy"): _read_array(archive.read(member)) for member in members}
 
 
-def _array(content: bytes) -> np.ndarray:
+def _read_array(content: bytes) -> np.ndarray:
     """The array of an .npy file. Its shape must fit its bytes: NumPy allocates memory before it reads."""
     file = io.BytesIO(content)
     np.lib.format.read_magic(file)  # type: ignore[no-untyped-call]  # NumPy has no types for it
@@ -153,13 +153,13 @@ class _Reader:
         name = parts["name"]
         if name not in names:
             raise NotPlain(f"contains the estimator {str(name)[:80]!r} instead of {' or '.join(sorted(names))}")
-        own: dict[str, type] = {}
+        classes: dict[str, type] = {}
         of_parts: dict[str, type] = {}
         for cls in saved_classes(name):
-            (own if issubclass(cls, Estimator) else of_parts)[cls.__name__] = cls
-        if kind not in own:
-            raise NotPlain(f"contains a {kind[:80]} instead of the {' or '.join(own)} that '{name}' is")
-        estimator = self._built(own[kind], parts, of_parts, made_of(name))
+            (classes if issubclass(cls, Estimator) else of_parts)[cls.__name__] = cls
+        if kind not in classes:
+            raise NotPlain(f"contains a {kind[:80]} instead of the {' or '.join(classes)} that '{name}' is")
+        estimator = self._built(classes[kind], parts, of_parts, list_members(name))
         assert isinstance(estimator, Estimator)
         return estimator
 
@@ -184,7 +184,7 @@ class _Reader:
         return self.estimator(node, estimators)
 
 
-def _try(estimator: Estimator) -> None:
+def _try_estimator(estimator: Estimator) -> None:
     """Run the estimator to find errors that types do not show: a text for a threshold, a tree with an invalid node."""
     for estimates in (estimator.accuracies_of(estimator.values(_TRIAL)), estimator.p_correct(_TRIAL)):
         if estimates is None:  # P(correct), if the family gives none

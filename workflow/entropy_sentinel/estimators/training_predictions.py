@@ -33,7 +33,7 @@ class TrainingPredictions(NamedTuple):
     p: np.ndarray
 
     @classmethod
-    def of(cls, estimator: Estimator, rows: TrainingRows) -> "TrainingPredictions":
+    def fit(cls, estimator: Estimator, rows: TrainingRows) -> "TrainingPredictions":
         """Predict each training response by estimators fitted on the other folds.
 
         If one of them cannot be fitted, because labels are few, no prediction is known.
@@ -42,7 +42,7 @@ class TrainingPredictions(NamedTuple):
         p = np.full(len(rows), np.nan, dtype=np.float32)
         try:
             for fold, fitted in _fit_folds(estimator, rows, response):
-                p[fold] = predict(fitted, rows.features.filter(fold))
+                p[fold] = predict_responses(fitted, rows.features.filter(fold))
         except CannotFit:
             p[:] = np.nan
         return cls(hashes, p[first])
@@ -72,7 +72,7 @@ class TrainingPredictions(NamedTuple):
 NO_PREDICTIONS = TrainingPredictions(np.zeros(0, np.uint64), np.zeros(0, np.float32))
 
 
-def predict(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
+def predict_responses(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
     """Each response's prediction, (n_rows,), in [0, 1]: P(correct), or else the estimate for it alone.
 
     Without an estimator, all are NaN.

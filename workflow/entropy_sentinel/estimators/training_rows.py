@@ -64,11 +64,11 @@ class TrainingRows:
         alike than others. `buckets` (n_rows,) are the words of the responses (`features.hashed_tokens`), if they are
         known.
         """
-        further = [name for name in features.columns if name in SIGNALS and name not in FEATURES]
-        columns = [*FEATURES, *further]
+        extra_signals = [name for name in features.columns if name in SIGNALS and name not in FEATURES]
+        columns = [*FEATURES, *extra_signals]
         self.features = features if features.columns == columns else features.select(columns)
         self.y = np.asarray(labels, dtype=bool)
-        self.settings = Fitting.of(settings)
+        self.settings = Fitting.from_settings(settings)
         self.domains = np.full(len(self.y), "") if domains is None else np.asarray(domains, dtype=str)
         self.items = np.arange(len(self.y)) if items is None else np.asarray(items)
         self.groups = None if groups is None else np.asarray(groups, dtype=str)
@@ -120,7 +120,7 @@ class TrainingRows:
         )
 
     @cached_property
-    def _several(self) -> bool:
+    def _has_repeated_items(self) -> bool:
         """Whether a question has several answers."""
         return len(np.unique(self.items)) < len(self.y)
 
@@ -130,7 +130,7 @@ class TrainingRows:
         # The import takes a second of CPU time; jobs that only read fitted estimators do not need it.
         from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-        folds = StratifiedGroupKFold if self._several else StratifiedKFold
+        folds = StratifiedGroupKFold if self._has_repeated_items else StratifiedKFold
         return folds(self.settings.folds, shuffle=True, random_state=self.settings.seed)
 
     @cached_property
@@ -141,13 +141,13 @@ class TrainingRows:
         return StandardScaler().fit(self.features.to_numpy())
 
     @cached_property
-    def _scaled(self) -> np.ndarray:
+    def _scores(self) -> np.ndarray:
         scores: np.ndarray = self.scaler.transform(self.features.to_numpy())
         return scores
 
     def scaled(self, features: tuple[str, ...]) -> np.ndarray:
         """The z-scores of some features, (n_rows, n_features)."""
-        return self._scaled[:, self._places(features)]
+        return self._scores[:, self._places(features)]
 
     def scaling(self, features: tuple[str, ...]) -> Scaling:
         """The scaling of these features, for other rows."""
@@ -166,12 +166,12 @@ class TrainingRows:
         self.require_both_classes()
         rarest = min(len(np.unique(self.items[self.y == label])) for label in (True, False))
         if rarest < self.folds.n_splits:
-            rows = "items" if self._several else "rows"
+            rows = "items" if self._has_repeated_items else "rows"
             raise CannotFit(
                 f"only {rarest} training {rows} of the rarer class; {self.folds.n_splits} folds need at least "
                 f"{self.folds.n_splits}"
             )
-        splits = list(self.folds.split(np.empty(len(self)), self.y, self.items if self._several else None))
+        splits = list(self.folds.split(np.empty(len(self)), self.y, self.items if self._has_repeated_items else None))
         for train, test in splits:
             if _lacks_a_class(self.y[train]) or _lacks_a_class(self.y[test]):
                 raise CannotFit(
@@ -234,7 +234,7 @@ def fit_estimators(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estima
         return {name: rows.fit(name) for name in names}
 
 
-def score(
+def score_slices(
     estimator: Estimator | FitFailure, features: pl.DataFrame, slices: Mapping[Slice, np.ndarray]
 ) -> dict[Slice, float | None]:
     """Each slice's estimated accuracy, in [0, 1]; None without rows, and from an unfitted estimator.
@@ -254,11 +254,11 @@ def score(
 
 def one_thread() -> AbstractContextManager[object]:
     """Limit NumPy and scikit-learn to one thread: the matrices are small, and more threads only wait for each other."""
-    limited: AbstractContextManager[object] = _pools().limit(limits=1)
+    limited: AbstractContextManager[object] = _thread_pools().limit(limits=1)
     return limited
 
 
 @cache
-def _pools() -> ThreadpoolController:
+def _thread_pools() -> ThreadpoolController:
     """The thread pools of NumPy and scikit-learn, looked up once because it takes milliseconds."""
     return ThreadpoolController()

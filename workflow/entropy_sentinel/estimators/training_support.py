@@ -79,16 +79,16 @@ class Support:
     domains: Annotated[np.ndarray, ArrayOf(Annotated[list[_Counts], Field(min_length=1)], np.int64)]
 
     @classmethod
-    def of(cls, features: pl.DataFrame, domains: Names) -> "Support":
+    def fit(cls, features: pl.DataFrame, domains: Names) -> "Support":
         """The support of training rows, (n_rows,), at least one; `domains` (n_rows,) gives their domains."""
         edges = np.quantile(features[FEATURE].to_numpy(), QUANTILES)
         edges[-1] = np.nextafter(edges[-1], np.inf)  # the largest value is not beyond the training rows
-        names, whose = np.unique(np.asarray(domains, dtype=str), return_inverse=True)
-        return cls(edges, _counts(edges, features, whose, len(names)))
+        names, domain_numbers = np.unique(np.asarray(domains, dtype=str), return_inverse=True)
+        return cls(edges, _count_bins(edges, features, domain_numbers, len(names)))
 
     def counts(self, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
         """The states of slices, (n_slices, N_BINS); `slices` (n_rows,) gives the slice of each row, from 0."""
-        return _counts(self.edges, features, slices, n_slices)
+        return _count_bins(self.edges, features, slices, n_slices)
 
     def compare(self, counts: np.ndarray) -> SupportComparison:
         """How far slices lie from the nearest mixture of training domains, from their states (n_slices, N_BINS).
@@ -96,10 +96,10 @@ class Support:
         The distance is that of Kolmogorov and Smirnov at the edges of the bins: the largest difference of the
         cumulative shares. The nearest mixture minimises the squared differences.
         """
-        known, n_of = _below(self.domains), self.domains.sum(axis=1)
+        cumulative, n_of = _cumulative_shares(self.domains), self.domains.sum(axis=1)
         distance, noise = np.empty(len(counts)), np.empty(len(counts))
-        for place, (below, n) in enumerate(zip(_below(counts), counts.sum(axis=-1), strict=True)):
-            distance[place], noise[place] = _compare(known, n_of, below, n)
+        for place, (below, n) in enumerate(zip(_cumulative_shares(counts), counts.sum(axis=-1), strict=True)):
+            distance[place], noise[place] = _compare_slice(cumulative, n_of, below, n)
         return SupportComparison(distance, noise)
 
     def flags(self, counts: np.ndarray, estimated: np.ndarray) -> list[str | None]:
@@ -113,29 +113,29 @@ class Support:
         outside = (apart > compared.noise) & (apart * 4 * p * (1 - p) > LEAST_RISK)
         reasons: list[str | None] = [None] * len(outside)
         for place in np.flatnonzero(outside):
-            reasons[place] = _reason(compared.distance[place])
+            reasons[place] = _explain_distance(compared.distance[place])
         return reasons
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The summary as JSON."""
         return {"feature": FEATURE, "edges": self.edges.tolist(), "domains": self.domains.tolist()}
 
 
-def _counts(edges: np.ndarray, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
+def _count_bins(edges: np.ndarray, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
     """The number of rows of each slice in each bin, (n_slices, N_BINS); an edge belongs to the bin above it."""
     bins = np.searchsorted(edges, features[FEATURE].to_numpy(), side="right")
     places = np.asarray(slices, dtype=np.int64) * N_BINS + bins
     return np.bincount(places, minlength=n_slices * N_BINS).reshape(n_slices, N_BINS)
 
 
-def _below(counts: np.ndarray) -> np.ndarray:
+def _cumulative_shares(counts: np.ndarray) -> np.ndarray:
     """The share of rows in each bin or below it, (..., N_BINS); NaN without rows."""
     with np.errstate(invalid="ignore"):
         below: np.ndarray = counts.cumsum(axis=-1) / counts.sum(axis=-1, keepdims=True)
         return below
 
 
-def _compare(domains: np.ndarray, n_of: np.ndarray, below: np.ndarray, n: int) -> tuple[float, float]:
+def _compare_slice(domains: np.ndarray, n_of: np.ndarray, below: np.ndarray, n: int) -> tuple[float, float]:
     """A row of SupportComparison from distributions, (n_domains, N_BINS) and (N_BINS,), and numbers of rows."""
     if not n:
         return np.nan, np.nan
@@ -147,7 +147,7 @@ def _compare(domains: np.ndarray, n_of: np.ndarray, below: np.ndarray, n: int) -
     return apart[np.abs(apart).argmax()], NOISE * np.sqrt(1 / n + (shares**2 / n_of).sum())
 
 
-def _reason(distance: float) -> str:
+def _explain_distance(distance: float) -> str:
     size = "larger" if distance > 0 else "smaller"
     return (
         f"its entropies are {size} than in any mixture of the training domains (distance {abs(distance):.2f} "

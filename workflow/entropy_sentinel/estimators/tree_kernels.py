@@ -10,7 +10,7 @@ import numpy as np
 from numba import boolean, float32, float64, int32, int64, uint32, void
 from numba.types import Tuple, UniTuple
 
-from entropy_sentinel.estimators.machine_code import compiled
+from entropy_sentinel.estimators.machine_code import compile_cached
 
 # A node of a tree, in 12 bytes, because memory limits the speed. Values up to the threshold go to the left child,
 # others to the node after it. A leaf is its own left child, and no value is above its threshold.
@@ -22,8 +22,8 @@ _GAP = np.float32(1e-7)
 _BLOCK = 256  # rows that walk down a tree together
 
 
-@compiled(int64(_Whole, int64, int64))
-def _draw(state, low, high):
+@compile_cached(int64(_Whole, int64, int64))
+def _draw_integer(state, low, high):
     """Draw an integer from low to high - 1, like scikit-learn (xorshift on 32 bits)."""
     x = max(state[0], 1)
     x ^= (x << 13) & 0xFFFFFFFF
@@ -33,14 +33,14 @@ def _draw(state, low, high):
     return low + (x & 0x7FFFFFFF) % (high - low)
 
 
-@compiled(float32(float64))
+@compile_cached(float32(float64))
 def _rounded_down(threshold):
     """The largest float32 up to this value, so that every float32 is on the same side of both."""
     rounded = np.float32(threshold)
     return rounded if rounded <= threshold else np.nextafter(rounded, np.float32(-np.inf))
 
 
-@compiled(UniTuple(float64, 2)(_Places, _Weights))
+@compile_cached(UniTuple(float64, 2)(_Places, _Weights))
 def _class_weights(rows, weights):
     """The weights of the incorrect and of the correct rows."""
     incorrect = correct = 0.0
@@ -50,28 +50,28 @@ def _class_weights(rows, weights):
     return incorrect, correct
 
 
-@compiled(Tuple((float64, int64, float64))(float32[::1], _Places, _Weights, float64, float64))
-def _best_place(values, rows, weights, incorrect, correct):
+@compile_cached(Tuple((float64, int64, float64))(float32[::1], _Places, _Weights, float64, float64))
+def _best_position(values, rows, weights, incorrect, correct):
     """The best split of sorted rows: (negative weighted impurity, rows on the left, threshold)."""
     best, place, threshold = -np.inf, 0, 0.0
     left_0 = left_1 = 0.0
-    here = values[rows[0]]
+    value = values[rows[0]]
     for i in range(1, len(rows)):
         left_0 += weights[rows[i - 1], 0]
         left_1 += weights[rows[i - 1], 1]
-        last, here = here, values[rows[i]]
-        if here > last + _GAP:
+        previous, value = value, values[rows[i]]
+        if value > previous + _GAP:
             right_0, right_1 = incorrect - left_0, correct - left_1
             left, right = left_0 + left_1, right_0 + right_1
             left_impurity = 1.0 - (left_0 * left_0 + left_1 * left_1) / (left * left)
             right_impurity = 1.0 - (right_0 * right_0 + right_1 * right_1) / (right * right)
             score = -right * right_impurity - left * left_impurity
             if score > best:
-                best, place, threshold = score, i, np.float64(last) / 2.0 + np.float64(here) / 2.0
+                best, place, threshold = score, i, np.float64(previous) / 2.0 + np.float64(value) / 2.0
     return best, place, threshold
 
 
-@compiled(
+@compile_cached(
     Tuple((int64, int64, float64, int64))(
         _Columns, _Order, int64, int64, _Weights, float64, float64, _Whole, _Whole, int64, int64, _Whole
     )
@@ -86,7 +86,7 @@ def _best_split(columns, order, begin, end, weights, incorrect, correct, feature
     n_left, n_seen, n_found, n_visited = len(features), 0, 0, 0
     while n_left > n_known + n_found and (n_visited < n_tried or n_visited <= n_found + n_seen):
         n_visited += 1
-        j = _draw(state, n_seen, n_left - n_found)
+        j = _draw_integer(state, n_seen, n_left - n_found)
         if j < n_known:
             features[n_seen], features[j] = features[j], features[n_seen]
             n_seen += 1
@@ -101,7 +101,7 @@ def _best_split(columns, order, begin, end, weights, incorrect, correct, feature
             continue
         n_left -= 1
         features[j], features[n_left] = features[n_left], f
-        score, at, middle = _best_place(values, rows, weights, incorrect, correct)
+        score, at, middle = _best_position(values, rows, weights, incorrect, correct)
         if score > best:
             best, feature, place, threshold = score, f, at, middle
     features[:n_known] = constant[:n_known]
@@ -109,8 +109,8 @@ def _best_split(columns, order, begin, end, weights, incorrect, correct, feature
     return feature, place, threshold, n_known + n_found
 
 
-@compiled(void(_Places, boolean[::1], _Places))
-def _divide(rows, is_left, spare):
+@compile_cached(void(_Places, boolean[::1], _Places))
+def _partition_rows(rows, is_left, spare):
     """Put the rows of the left child first; both stay in order."""
     n_left = n_right = 0
     for row in rows:
@@ -120,7 +120,7 @@ def _divide(rows, is_left, spare):
     rows[n_left:] = spare[:n_right]
 
 
-@compiled(int64(_Columns, _Order, _Weights, int64, int64, int64, int64, _Nodes, _Floats, _Places, _Places, int64))
+@compile_cached(int64(_Columns, _Order, _Weights, int64, int64, int64, int64, _Nodes, _Floats, _Places, _Places, int64))
 def _grow_tree(columns, order, weights, max_depth, min_split, n_tried, seed, nodes, values, levels, sizes, first):
     """Grow a tree on the rows `order` into nodes[first:]; return the index after its last node."""
     n_features, n_rows = order.shape
@@ -150,9 +150,9 @@ def _grow_tree(columns, order, weights, max_depth, min_split, n_tried, seed, nod
         for place in range(begin, end):
             is_left[order[feature, place]] = place < middle
         if levels[node] + 1 < max_depth:
-            for other in features[n_constant:]:
-                if other != feature:
-                    _divide(order[other, begin:end], is_left, spare)
+            for column in features[n_constant:]:
+                if column != feature:
+                    _partition_rows(order[column, begin:end], is_left, spare)
         levels[n_nodes] = levels[n_nodes + 1] = levels[node] + 1
         stack[n_waiting] = np.array([n_nodes + 1, middle, end, n_constant, feature])
         stack[n_waiting + 1] = np.array([n_nodes, begin, middle, n_constant, feature])
@@ -161,13 +161,13 @@ def _grow_tree(columns, order, weights, max_depth, min_split, n_tried, seed, nod
     return n_nodes
 
 
-@compiled(
+@compile_cached(
     int64(
         *(_Columns, _Order, boolean[::1], int32[:, ::1], boolean, int64, int64, int64, _Whole),
         *(_Nodes, _Floats, _Places, _Places, uint32[::1]),
     )
 )
-def grow(
+def grow_forest(
     columns, order, y, counts, balanced, max_depth, min_split, n_tried, seeds, nodes, values, levels, sizes, roots
 ):
     """Grow a forest; return the number of its nodes.
@@ -198,7 +198,7 @@ def grow(
     return n_nodes
 
 
-@compiled(float64[:, ::1](_Nodes, _Floats, _Places, _Places, _Whole, _Whole))
+@compile_cached(float64[:, ::1](_Nodes, _Floats, _Places, _Places, _Whole, _Whole))
 def stopped_values(nodes, values, levels, sizes, max_depths, min_splits):
     """The value of the node at which a row would stop under narrower limits, (n_nodes, n_limits)."""
     stopped = np.empty((len(nodes), len(max_depths)))
@@ -216,7 +216,7 @@ def stopped_values(nodes, values, levels, sizes, max_depths, min_splits):
     return stopped
 
 
-@compiled(float64[:, ::1](_Nodes, uint32[::1], int64, float64[:, ::1], _Columns))
+@compile_cached(float64[:, ::1](_Nodes, uint32[::1], int64, float64[:, ::1], _Columns))
 def mean_values(nodes, roots, depth, values, x):
     """The mean over trees of the values at each row's leaf, (n_rows, n_values).
 

@@ -27,11 +27,11 @@ from entropy_sentinel.estimators.verdict import (
     LEVELS,
     TOO_FEW,
     UsabilityVerdict,
-    verdict_of,
+    explain_verdict,
 )
 from entropy_sentinel.estimators.verdict_limits import DEFAULT, Limits
 from entropy_sentinel.estimators.witness_validation import WitnessSummary
-from entropy_sentinel.formatting.text_format import counted, html, number
+from entropy_sentinel.formatting.text_format import format_count, format_html, format_number
 from entropy_sentinel.schemas.witness_schema import WitnessKind, name_witness
 from entropy_sentinel.statistics.conformal import measure_coverage
 from entropy_sentinel.statistics.estimate_errors import evaluate_estimates
@@ -177,21 +177,21 @@ class Validation:
     def summary(self) -> ValidationSummary:
         """What follows from the estimates of each domain without it, or without its group."""
         domains, n_domains, n_groups = self.domains, self.n_domains, self.n_groups
-        known, residuals = _counted(domains), self.residuals
+        counted, residuals = _select_counted(domains), self.residuals
         errors = evaluate_estimates(residuals.estimated, residuals.true)
-        bias = float(residuals.errors.mean()) if known else None
+        bias = float(residuals.errors.mean()) if counted else None
         levels: tuple[Coverage, ...] = ()
         if residuals.n_units < FEWEST_DOMAINS or errors.aee is None or bias is None:
-            there = residuals.n_units if domains else n_groups or n_domains
-            needed = _too_few_units(there, "group" if n_groups else "domain")
+            n_units = residuals.n_units if domains else n_groups or n_domains
+            needed = _too_few_units(n_units, "group" if n_groups else "domain")
             outcome = UsabilityVerdict(TOO_FEW, (needed,), needed=needed)
         else:
-            names = [domain.domain for domain in known]
-            n_judged = sum(domain.noise is not None for domain in known)
-            outcome = verdict_of(names, residuals, errors.aee, errors.rho, bias, self.limits, n_judged)
-            levels = tuple(_coverage(residuals, level) for level in LEVELS)
+            names = [domain.domain for domain in counted]
+            n_judged = sum(domain.noise is not None for domain in counted)
+            outcome = explain_verdict(names, residuals, errors.aee, errors.rho, bias, self.limits, n_judged)
+            levels = tuple(_count_covered(residuals, level) for level in LEVELS)
         return ValidationSummary(
-            n_counted=len(known),
+            n_counted=len(counted),
             aee=errors.aee,
             rho=errors.rho,
             bias=bias,
@@ -199,7 +199,7 @@ class Validation:
             error_at_most=outcome.error_at_most,
             coverage=levels,
             verdict=outcome.verdict,
-            reasons=(*outcome.reasons, *_left_aside(domains)),
+            reasons=(*outcome.reasons, *_explain_uncounted(domains)),
             needed=outcome.needed,
         )
 
@@ -263,7 +263,7 @@ class Validation:
     @property
     def worst(self) -> Domain | None:
         """The domain with the largest error; None if none was estimated."""
-        return max(_counted(self.domains), key=lambda domain: domain.error, default=None)
+        return max(_select_counted(self.domains), key=lambda domain: domain.error, default=None)
 
     @property
     def calibration(self) -> Calibration | None:
@@ -273,19 +273,19 @@ class Validation:
     @cached_property
     def residuals(self) -> Residuals:
         """The errors from which intervals for other slices are computed."""
-        return _residuals(self.domains, self.n_domains, self.n_groups)
+        return _build_residuals(self.domains, self.n_domains, self.n_groups)
 
     def intervals(self, level: float) -> dict[str, tuple[float, float]]:
         """The interval of each estimated domain, by name, from the errors on the other domains."""
-        names = [domain.domain for domain in _counted(self.domains)]
+        names = [domain.domain for domain in _select_counted(self.domains)]
         if not names:
             return {}
         lower, upper, _ = self.residuals.held_out_intervals(level)
         return dict(zip(names, zip(lower.tolist(), upper.tolist(), strict=True), strict=True))
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The validation as JSON, with what follows from it."""
-        groups = self.new_groups and self.new_groups.as_dict()
+        groups = self.new_groups and self.new_groups.to_dict()
         limits = self.limits.model_dump()
         fields = asdict(self) | asdict(self.summary) | {"new_groups": groups, "limits": limits}
         return {name: fields[name] for name in _IN_FILE}
@@ -308,9 +308,13 @@ class Validation:
             counts = [f"{domain.n:,}"]
             if is_judged:
                 counts.append("-" if domain.n_judged is None else f"{domain.n_judged:,}")
-            numbers = [number(domain.estimated), number(domain.true), number(domain.signed, "+.3f")]
+            numbers = [
+                format_number(domain.estimated),
+                format_number(domain.true),
+                format_number(domain.signed, "+.3f"),
+            ]
             if apart := without_group.get(domain.domain):
-                numbers += [number(apart.estimated), number(apart.signed, "+.3f")]
+                numbers += [format_number(apart.estimated), format_number(apart.signed, "+.3f")]
             rows.append([domain.domain, *counts, *numbers])
         return headings, rows
 
@@ -336,33 +340,34 @@ class Validation:
         parts = []
         for answer in self.answers:
             tables = [self.table()] if answer is self and self.domains else []
-            parts.append(html(f"Verdict{answer.scope}: {answer.verdict}", answer.lines(), *tables))
+            parts.append(format_html(f"Verdict{answer.scope}: {answer.verdict}", answer.lines(), *tables))
         return "".join(parts)
 
 
 def explain_few_labels(n: int) -> str:
     """The reason why a domain with `n` labels does not count."""
-    return f"{counted(n, 'label')}, fewer than {FEWEST_LABELS}: not counted"
+    return f"{format_count(n, 'label')}, fewer than {FEWEST_LABELS}: not counted"
 
 
 def _too_few_units(n: int, unit: str) -> str:
     return (
-        f"label {counted(FEWEST_DOMAINS - n, f'more {unit}')}, because a verdict needs {FEWEST_DOMAINS} {unit}s with "
+        f"label {format_count(FEWEST_DOMAINS - n, f'more {unit}')}, because a verdict needs "
+        f"{FEWEST_DOMAINS} {unit}s with "
         f"{FEWEST_LABELS} labels each, and an estimate from the others"
     )
 
 
-def _counted(domains: tuple[Domain, ...]) -> list[Domain]:
+def _select_counted(domains: tuple[Domain, ...]) -> list[Domain]:
     return [domain for domain in domains if domain.estimated is not None]
 
 
-def _residuals(domains: tuple[Domain, ...], n_domains: int, n_groups: int | None) -> Residuals:
-    counting = _counted(domains)
+def _build_residuals(domains: tuple[Domain, ...], n_domains: int, n_groups: int | None) -> Residuals:
+    counting = _select_counted(domains)
     groups = [domain.group or "" for domain in counting] if n_groups else None
-    return residuals_of(counting, n_groups or n_domains, groups)
+    return collect_residuals(counting, n_groups or n_domains, groups)
 
 
-def residuals_of(domains: Sequence[Domain], n_training: int, groups: Sequence[str] | None = None) -> Residuals:
+def collect_residuals(domains: Sequence[Domain], n_training: int, groups: Sequence[str] | None = None) -> Residuals:
     """The errors on domains that have an estimate."""
     noise = None
     if any(domain.noise is not None for domain in domains):
@@ -377,7 +382,7 @@ def residuals_of(domains: Sequence[Domain], n_training: int, groups: Sequence[st
     )
 
 
-def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
+def _explain_uncounted(domains: tuple[Domain, ...]) -> tuple[str, ...]:
     """Lines about the domains that do not count."""
     few, unfitted = [], []
     for domain in domains:
@@ -396,7 +401,7 @@ def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _coverage(residuals: Residuals, level: float) -> Coverage:
+def _count_covered(residuals: Residuals, level: float) -> Coverage:
     """The share of domains inside the interval from the others' errors."""
     lower, upper, basis = residuals.held_out_intervals(level)
     share, least, most = measure_coverage(lower, upper, residuals.true).require_values()

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from entropy_sentinel.estimators.verdict_limits import DEFAULT, USABLE_SHARE, Limits
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.large_error import LargeErrorRate
 from entropy_sentinel.statistics.predictive_posterior import MEAN_DISTANCE, Spread
@@ -37,7 +37,7 @@ class Evidence:
     limits: Limits = field(default=DEFAULT)
 
     @classmethod
-    def of(cls, residuals: Residuals, limits: Limits = DEFAULT) -> "Evidence":
+    def from_residuals(cls, residuals: Residuals, limits: Limits = DEFAULT) -> "Evidence":
         """The evidence from the errors on at least one labelled domain."""
         variances = residuals.variances
         far_off = LargeErrorRate.fit(residuals.errors, variances, limits.far_off, residuals.groups)
@@ -48,46 +48,46 @@ class Evidence:
         """The probability that the estimator is usable: the smaller of the two conditions' probabilities."""
         return min(self.spread.mean_error_below(self.limits.usable_error), self.far_off.share_below(USABLE_SHARE))
 
-    def after(self, more: int, mean_square: float = 0.0) -> "Evidence":
-        """The evidence after `more` domains with errors of this mean square, none of them far off."""
-        spread = self.spread.add_domains(more, mean_square, self.chance)
-        return replace(self, spread=spread, far_off=self.far_off.add_domains(more, mean_square, self.chance))
+    def after(self, n_domains: int, mean_square: float = 0.0) -> "Evidence":
+        """The evidence after `n_domains` domains with errors of this mean square, none of them far off."""
+        spread = self.spread.add_domains(n_domains, mean_square, self.chance)
+        return replace(self, spread=spread, far_off=self.far_off.add_domains(n_domains, mean_square, self.chance))
 
     def fewest_more(self) -> int | None:
         """The least number of further domains for `usable`, if they have no error; None above MOST_MORE."""
-        for more in range(1, MOST_MORE + 1):
-            if self.after(more).usable >= self.limits.confidence:
-                return more
+        for n_domains in range(1, MOST_MORE + 1):
+            if self.after(n_domains).usable >= self.limits.confidence:
+                return n_domains
         return None
 
     def enough_more(self) -> int | None:
         """The number of further domains that is enough in four of five cases; None above MOST_MORE."""
         least = self.fewest_more() or MOST_MORE + 1
-        for more in range(least, MOST_MORE + 1):
-            if self._enough(more) >= _PROBABLY_ENOUGH:
-                return more
+        for n_domains in range(least, MOST_MORE + 1):
+            if self._probability_enough(n_domains) >= _PROBABLY_ENOUGH:
+                return n_domains
         return None
 
-    def _enough(self, more: int) -> float:
-        """The probability that the verdict is `usable` after `more` domains, at least `fewest_more`."""
+    def _probability_enough(self, n_domains: int) -> float:
+        """The probability that the verdict is `usable` after `n_domains` domains, at least `fewest_more`."""
         from scipy.stats import chi2  # the import takes a second of CPU time, which only this needs
 
         typical = self.chance + self.far_off.small_variance
-        if self.far_off.add_domains(more, typical, self.chance).share_below(USABLE_SHARE) < self.limits.confidence:
+        if self.far_off.add_domains(n_domains, typical, self.chance).share_below(USABLE_SHARE) < self.limits.confidence:
             return 0.0
-        largest = self._largest_mean_square(more)
+        largest = self._largest_mean_square(n_domains)
 
         def probability(spreads: np.ndarray) -> np.ndarray:
-            small: np.ndarray = chi2.cdf(more * largest / (spreads**2 + self.chance), more)
+            small: np.ndarray = chi2.cdf(n_domains * largest / (spreads**2 + self.chance), n_domains)
             return small
 
         return self.spread.posterior_mean(probability)
 
-    def _largest_mean_square(self, more: int) -> float:
-        """The largest mean square of the errors on `more` domains that keeps the mean error small enough."""
+    def _largest_mean_square(self, n_domains: int) -> float:
+        """The largest mean square of the errors on `n_domains` domains that keeps the mean error small enough."""
 
         def margin(root: float) -> float:
-            spread = self.spread.add_domains(more, root**2, self.chance)
+            spread = self.spread.add_domains(n_domains, root**2, self.chance)
             return spread.mean_error_below(self.limits.usable_error) - self.limits.confidence
 
         # No error is larger than 1; many domains with small errors outweigh even that.
@@ -123,9 +123,9 @@ class UsabilityVerdict:
     needed: str | None = None
 
 
-def decide(residuals: Residuals, rho: float | None, limits: Limits = DEFAULT) -> str:
+def decide_verdict(residuals: Residuals, rho: float | None, limits: Limits = DEFAULT) -> str:
     """The verdict on the errors of k domains; `rho` is the rank correlation of estimates with the truth."""
-    usable = Evidence.of(residuals, limits).usable
+    usable = Evidence.from_residuals(residuals, limits).usable
     if usable >= limits.confidence:
         return USABLE
     if usable > 1 - limits.confidence:
@@ -134,7 +134,7 @@ def decide(residuals: Residuals, rho: float | None, limits: Limits = DEFAULT) ->
     return RANKING if ranks else NO_USE
 
 
-def verdict_of(
+def explain_verdict(
     names: Sequence[str],
     residuals: Residuals,
     aee: float,
@@ -147,32 +147,32 @@ def verdict_of(
 
     `aee`, `rho` and `bias` are over these domains; the true accuracies of `n_judged` of them rest on a judge.
     """
-    evidence = Evidence.of(residuals, limits)
-    verdict = decide(residuals, rho, limits)
+    evidence = Evidence.from_residuals(residuals, limits)
+    verdict = decide_verdict(residuals, rho, limits)
     least = evidence.spread.mean_error_limit(1 - limits.confidence)
     most = evidence.spread.mean_error_limit(limits.confidence)
     reasons = [
-        f"mean error {aee:.3f} over {_held_out(residuals)}{_judged(residuals, n_judged)}",
-        _new_domains(least, most, limits),
-        _far_off(residuals, evidence),
-        _largest(names, residuals),
-        _bias(bias),
-        _order(residuals, rho),
+        f"mean error {aee:.3f} over {_describe_held_out(residuals)}{_describe_judged(residuals, n_judged)}",
+        _describe_mean_error(least, most, limits),
+        _describe_large_errors(residuals, evidence),
+        _describe_worst(names, residuals),
+        _describe_bias(bias),
+        _describe_ranking(residuals, rho),
     ]
     needed = None
     if verdict == TOO_FEW:
-        needed = _more_domains(evidence, residuals)
-        reasons += [needed, _intervals(residuals, most)]
+        needed = _advise_domains(evidence, residuals)
+        reasons += [needed, _describe_coverage(residuals, most)]
     return UsabilityVerdict(verdict, tuple(reasons), least, most, needed)
 
 
-def _held_out(residuals: Residuals) -> str:
+def _describe_held_out(residuals: Residuals) -> str:
     if residuals.groups is None:
-        return counted(len(residuals), "held-out domain")
-    return f"{counted(len(residuals), 'domain')} of {counted(residuals.n_units, 'held-out group')}"
+        return format_count(len(residuals), "held-out domain")
+    return f"{format_count(len(residuals), 'domain')} of {format_count(residuals.n_units, 'held-out group')}"
 
 
-def _judged(residuals: Residuals, n_judged: int) -> str:
+def _describe_judged(residuals: Residuals, n_judged: int) -> str:
     """That the verdict was reached with a judge, if it was; the observed errors then contain its noise."""
     if not n_judged:
         return ""
@@ -181,37 +181,37 @@ def _judged(residuals: Residuals, n_judged: int) -> str:
     return f"; true accuracies of {which} of them rest on a judge, and are off by {noise:.3f} themselves"
 
 
-def _new_domains(least: float, most: float, limits: Limits) -> str:
-    ends, confidence = f"between {least:.3f} and {most:.3f}", f"{_percent(limits.confidence)} confidence"
+def _describe_mean_error(least: float, most: float, limits: Limits) -> str:
+    ends, confidence = f"between {least:.3f} and {most:.3f}", f"{_format_percent(limits.confidence)} confidence"
     confidence = f"{confidence} in each limit"
     if most <= limits.usable_error:
-        ends, confidence = f"at most {most:.3f}", f"{_percent(limits.confidence)} confidence"
+        ends, confidence = f"at most {most:.3f}", f"{_format_percent(limits.confidence)} confidence"
     elif least >= limits.usable_error:
-        ends, confidence = f"at least {least:.3f}", f"{_percent(limits.confidence)} confidence"
-    return f"mean error on new domains: {ends} ({confidence}); it must be at most {_share(limits.usable_error)}"
+        ends, confidence = f"at least {least:.3f}", f"{_format_percent(limits.confidence)} confidence"
+    return f"mean error on new domains: {ends} ({confidence}); it must be at most {_format_limit(limits.usable_error)}"
 
 
-def _far_off(residuals: Residuals, evidence: Evidence) -> str:
+def _describe_large_errors(residuals: Residuals, evidence: Evidence) -> str:
     limits = evidence.limits
     n_far = int((abs(residuals.errors) > limits.far_off).sum())
     few = evidence.far_off.share_below(USABLE_SHARE)
     return (
-        f"errors above {_share(limits.far_off)}: {n_far} of {counted(len(residuals), 'domain')}; at most "
+        f"errors above {_format_limit(limits.far_off)}: {n_far} of {format_count(len(residuals), 'domain')}; at most "
         f"{USABLE_SHARE:.0%} of new domains have one with a probability of {few:.1%}, which must be at least "
-        f"{_percent(limits.confidence)}"
+        f"{_format_percent(limits.confidence)}"
     )
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:g}%"
 
 
-def _share(share: float) -> str:
+def _format_limit(share: float) -> str:
     """A limit with two decimals, or with all that it has."""
     return max(f"{share:.2f}", f"{share:g}", key=len)
 
 
-def _largest(names: Sequence[str], residuals: Residuals) -> str:
+def _describe_worst(names: Sequence[str], residuals: Residuals) -> str:
     off = abs(residuals.errors)
     worst = int(off.argmax())
     return (
@@ -220,13 +220,13 @@ def _largest(names: Sequence[str], residuals: Residuals) -> str:
     )
 
 
-def _bias(bias: float) -> str:
+def _describe_bias(bias: float) -> str:
     if round(bias, 3) == 0:
         return "mean bias 0"
     return f"estimates are {abs(bias):.3f} too {'high' if bias > 0 else 'low'} on average"
 
 
-def _order(residuals: Residuals, rho: float | None) -> str:
+def _describe_ranking(residuals: Residuals, rho: float | None) -> str:
     if residuals.n_units < FEWEST_FOR_RHO:
         unit = "domains" if residuals.groups is None else "groups"
         return f"too few {unit} for a rank correlation ({residuals.n_units}; needs {FEWEST_FOR_RHO})"
@@ -235,32 +235,33 @@ def _order(residuals: Residuals, rho: float | None) -> str:
     return f"rank correlation with the truth {rho:.3f} (ranking from {RANKING_RHO:.1f})"
 
 
-def _more_domains(evidence: Evidence, residuals: Residuals) -> str:
+def _advise_domains(evidence: Evidence, residuals: Residuals) -> str:
     """A sentence about the further labelled domains for `usable`; with groups, each of another group."""
     unit = "domain" if residuals.groups is None else "group"
     fewest, enough = evidence.fewest_more(), evidence.enough_more()
     if fewest is None:
         return f"{MOST_MORE} more {unit}s would not make the verdict usable, not even without any error"
     if enough is None:
-        limit = _share(evidence.limits.usable_error)
+        limit = _format_limit(evidence.limits.usable_error)
         return (
-            f"for usable, label at least {counted(fewest, f'more {unit}')}; if the true error is near the limit of "
+            f"for usable, label at least {format_count(fewest, f'more {unit}')}; if the true error is near "
+            "the limit of "
             f"{limit}, even {MOST_MORE} may not settle it"
         )
-    more = counted(enough, f"more {unit}")
+    advice = format_count(enough, f"more {unit}")
     if fewest < enough:
-        more = f"{fewest} to {more}"
-    return f"for usable, label {more}, which is enough in about four of five cases"
+        advice = f"{fewest} to {advice}"
+    return f"for usable, label {advice}, which is enough in about four of five cases"
 
 
-def _intervals(residuals: Residuals, most: float) -> str:
+def _describe_coverage(residuals: Residuals, most: float) -> str:
     """The coverage of intervals if the mean error is at its upper limit; given this verdict it is lower."""
     shares = [residuals.spread.coverage(level, most) for level in LEVELS]
     return (
-        f"if the mean error is at its upper limit of {most:.3f}, {_slashed(LEVELS)}% intervals cover only "
-        f"{_slashed(shares)}% of new domains"
+        f"if the mean error is at its upper limit of {most:.3f}, {_join_percentages(LEVELS)}% intervals cover only "
+        f"{_join_percentages(shares)}% of new domains"
     )
 
 
-def _slashed(shares: Sequence[float]) -> str:
+def _join_percentages(shares: Sequence[float]) -> str:
     return "/".join(f"{100 * share:.0f}" for share in shares)

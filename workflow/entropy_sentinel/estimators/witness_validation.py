@@ -14,7 +14,7 @@ from pydantic import AfterValidator, with_config
 
 from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.estimators.field_types import EXACT_FIELDS, Share, Weight, Whole
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.schemas.witness_schema import WitnessKind
 from entropy_sentinel.statistics.design_effects import independent_sample_size
 from entropy_sentinel.statistics.witness_powers import FEWEST_FOR_POWERS
@@ -80,24 +80,24 @@ class WitnessSummary:
 
     def line(self) -> str:
         """A sentence with its numbers."""
-        n_labels = counted(self.n_labelled, "label")
+        n_labels = format_count(self.n_labelled, "label")
         if self.sensitivity is not None and self.specificity is not None:
             says, does_not = "says correct for", "incorrect for"
             if self.kind == WitnessKind.SECOND_OPINION:
                 says, does_not = "agrees with", "disagrees with"
             quality = (
-                f"{says} {self.sensitivity} of {counted(self.sensitivity.n, 'correct response')}, and {does_not} "
+                f"{says} {self.sensitivity} of {format_count(self.sensitivity.n, 'correct response')}, and {does_not} "
                 f"{self.specificity} of {self.specificity.n:,} incorrect ones"
             )
         else:
             quality = f"AUROC {self.auroc}, mean probability minus accuracy {self.calibration_error}"
-        line = f"{self.name}: {quality}, by {n_labels} (90% intervals); {counted(self.n_judged, 'verdict')} in all"
+        line = f"{self.name}: {quality}, by {n_labels} (90% intervals); {format_count(self.n_judged, 'verdict')} in all"
         if self.power is None:
             return (
                 f"{line}. No domain rests on it: that needs {FEWEST_JUDGED_LABELS} labels with a verdict and "
                 f"{FEWEST_JUDGED} verdicts in a domain, and at least {FEWEST_FOR_POWERS} labels more than domains"
             )
-        return f"{line}; power {self.power:.2f} in {counted(self.n_domains, 'domain')}"
+        return f"{line}; power {self.power:.2f} in {format_count(self.n_domains, 'domain')}"
 
 
 def summary_lines(witnesses: Sequence[WitnessSummary]) -> list[str]:
@@ -138,8 +138,8 @@ class WitnessedRows:
     @property
     def sample_weights(self) -> np.ndarray:
         """What each response counts in the sample of each witness, (m_rows, k); 0 outside of it."""
-        known = ~np.isnan(self.weights)
-        has_weights = (known & ~np.isnan(self.values)).any(axis=0)
+        has_weight = ~np.isnan(self.weights)
+        has_weights = (has_weight & ~np.isnan(self.values)).any(axis=0)
         weights = np.where(has_weights, np.nan_to_num(self.weights), 1.0)
         sample_weights: np.ndarray = np.where(np.isnan(self.values), 0.0, weights)
         return sample_weights
@@ -158,47 +158,47 @@ class WitnessedRows:
         counted_domains: dict[str, tuple[int, ...]] = {}
         n_labels = 0
         for name in np.unique(self.domains):
-            here = self.domains == name
+            rows = self.domains == name
             numbers = []
             for number in range(len(self.witnesses)):
-                labels = self._size(here & self.is_labelled & seen[:, number])
-                judged = self._size(here & sample[:, number])
+                labels = self._size(rows & self.is_labelled & seen[:, number])
+                judged = self._size(rows & sample[:, number])
                 if labels >= FEWEST_JUDGED_LABELS and judged >= FEWEST_JUDGED:
                     numbers.append(number + 1)
             if numbers:
                 counted_domains[str(name)] = tuple(numbers)
-                n_labels += int((here & self.is_labelled).sum())
+                n_labels += int((rows & self.is_labelled).sum())
         return counted_domains if n_labels - len(counted_domains) >= FEWEST_FOR_POWERS else {}
 
     def estimate(self, domain: str, columns: tuple[int, ...], fitted: Estimator) -> "WitnessedEstimate":
         """What an estimator fitted without a domain says of the largest sample of the witnesses `columns`."""
-        here = self.domains == domain
-        labelled, samples = self.is_labelled[here], self.sample_weights[here]
+        rows = self.domains == domain
+        labelled, samples = self.is_labelled[rows], self.sample_weights[rows]
         weights = max((samples[:, column - 1] for column in columns), key=lambda each: int((each > 0).sum()))
         sample = weights > 0
-        features = self.features.filter(here)
+        features = self.features.filter(rows)
         values, shares = fitted.values(features.filter(sample)), weights[sample]
         added = np.zeros(len(weights))
         added[sample] = response_influences(values, fitted.accuracies_of, shares)
         p = fitted.p_correct(features)
         # Without P(correct), the witnesses are the only ones.
-        p_here = np.zeros(len(weights)) if p is None else np.clip(p, 0, 1)
-        witnesses = np.column_stack([p_here, self.values[here]])
-        label_weights = self.label_weights[here][labelled]
-        any_sample = np.isin(np.arange(len(self.labels)), np.flatnonzero(here)[(samples > 0).any(axis=1)])
+        p_correct = np.zeros(len(weights)) if p is None else np.clip(p, 0, 1)
+        witnesses = np.column_stack([p_correct, self.values[rows]])
+        label_weights = self.label_weights[rows][labelled]
+        any_sample = np.isin(np.arange(len(self.labels)), np.flatnonzero(rows)[(samples > 0).any(axis=1)])
         return WitnessedEstimate(
             float(fitted.accuracy_of(shares @ values / shares.sum())),
             WitnessedDomain(
-                self.labels[here][labelled],
+                self.labels[rows][labelled],
                 witnesses[labelled],
                 witnesses,
                 added,
-                self._size(here & self.is_labelled),
+                self._size(rows & self.is_labelled),
                 self._size(any_sample) * len(weights) / int(any_sample.sum()),
                 None if np.isnan(label_weights).any() else label_weights,
                 np.column_stack([weights, samples]),
                 columns,
-                self.items[here][labelled],
+                self.items[rows][labelled],
             ),
             self._size(any_sample),
         )

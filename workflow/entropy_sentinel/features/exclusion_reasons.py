@@ -82,7 +82,7 @@ _EXCLUSIONS: Mapping[str, _Exclusion] = {
 }
 
 
-def remedy_of(reason: str) -> str | None:
+def find_remedy(reason: str) -> str | None:
     """What to do about responses with this reason; null if nothing can or need be done."""
     exclusion = _find_exclusion(reason)
     return None if exclusion is None else exclusion.remedy or None

@@ -13,7 +13,7 @@ from entropy_sentinel.core.extension_guard import guard_extension
 from entropy_sentinel.features import hashed_tokens
 from entropy_sentinel.features.feature_declaration import NLL, H, X
 from entropy_sentinel.features.feature_registry import CATALOGUE, EXTRAS, FEATURE_FRAME
-from entropy_sentinel.features.token_lists import ROUNDING, lists_of_response, token_lists
+from entropy_sentinel.features.token_lists import ROUNDING, response_lists, token_lists
 from entropy_sentinel.features.zero_logprobs import exclude_zero_logprobs
 from entropy_sentinel.schemas.generation_schema import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
 from entropy_sentinel.schemas.response_schema import RESPONSE
@@ -30,12 +30,12 @@ _NO_LOGPROBS = "no log-probabilities: the engine gives none"
 IDENTITY = [*RESPONSE, "n_tokens", "displaced_steps", "finish_reason"]
 _TRACE = ["trace_start", "token_logprobs", "top_logprobs"]
 # The columns of GENERATIONS that features need.
-USED = [name for name in GENERATIONS.schema if name in (*IDENTITY, *_TRACE)]
+INPUT_COLUMNS = [name for name in GENERATIONS.schema if name in (*IDENTITY, *_TRACE)]
 
 
-def is_traces(given: object) -> bool:
+def is_traces(value: object) -> bool:
     """Whether this is a frame of GENERATIONS."""
-    return isinstance(given, pl.DataFrame | pl.LazyFrame) and set(_TRACE) <= set(given.collect_schema().names())
+    return isinstance(value, pl.DataFrame | pl.LazyFrame) and set(_TRACE) <= set(value.collect_schema().names())
 
 
 def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None = None) -> pl.DataFrame:
@@ -55,19 +55,19 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
     _check_lengths(traces)
     if UNUSABLE not in traces.columns:
         traces = traces.with_columns(pl.lit(None, pl.String).alias(UNUSABLE))
-    traces = exclude_zero_logprobs(_without_nulls(traces))
-    own = (*GENERATIONS.schema, *IDENTITY, UNUSABLE, *hashed_tokens.SCHEMA)
-    further = [name for name in traces.columns if name not in own]
-    features = pl.concat([_features_of(part, vocabulary) for part in _parts(traces)])
-    return pl.concat([features, hashed_tokens.buckets_of(traces), traces.select(further)], how="horizontal")
+    traces = exclude_zero_logprobs(_replace_nulls(traces))
+    standard_columns = (*GENERATIONS.schema, *IDENTITY, UNUSABLE, *hashed_tokens.SCHEMA)
+    log_columns = [name for name in traces.columns if name not in standard_columns]
+    features = pl.concat([_compute_batch(part, vocabulary) for part in _split_batches(traces)])
+    return pl.concat([features, hashed_tokens.hash_responses(traces), traces.select(log_columns)], how="horizontal")
 
 
 def _check_columns(schema: pl.Schema) -> None:
-    for name in (*USED, "model", "benchmark"):
+    for name in (*INPUT_COLUMNS, "model", "benchmark"):
         if name not in schema:
             raise InputError(f"traces: column '{name}' is missing; columns: {', '.join(schema)[:1000] or 'none'}")
     for column in GENERATIONS.columns:
-        if column.name in USED and not column.accepts(schema[column.name]):
+        if column.name in INPUT_COLUMNS and not column.accepts(schema[column.name]):
             raise InputError(f"traces: column '{column.name}' must be {column.dtype}, got {schema[column.name]}")
 
 
@@ -82,7 +82,7 @@ def _check_lengths(traces: pl.DataFrame) -> None:
         )
 
 
-def _without_nulls(traces: pl.DataFrame) -> pl.DataFrame:
+def _replace_nulls(traces: pl.DataFrame) -> pl.DataFrame:
     """Give responses without log-probabilities empty lists of steps, and the reason."""
     absent = pl.any_horizontal(pl.col("token_logprobs", "top_logprobs").is_null())
     if not traces.select(absent.any()).item():
@@ -99,7 +99,7 @@ def _without_nulls(traces: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _parts(traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _split_batches(traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Yield the frame in parts of about TOKENS_AT_A_TIME tokens, at least one response; an empty frame as one part."""
     lengths = traces["n_tokens"].to_numpy().astype(np.int64)
     number = (lengths.cumsum() - lengths) // TOKENS_AT_A_TIME
@@ -108,12 +108,12 @@ def _parts(traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
         yield traces[begin:end]
 
 
-def _features_of(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
+def _compute_batch(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     k = "top_k_returned" if "top_k_returned" in traces.columns else pl.lit(top_k_of(traces.schema))
-    values = _evaluate(token_lists(traces, vocabulary))
+    values = _evaluate_lists(token_lists(traces, vocabulary))
     return (
         pl.concat([traces.select(*IDENTITY, UNUSABLE, _k=k), values], how="horizontal")
-        .with_columns(cut_off=CUT_OFF, reason=_reason())
+        .with_columns(cut_off=CUT_OFF, reason=_reason_expression())
         .with_columns(pl.when(pl.col("reason").is_null()).then(pl.col(*CATALOGUE, *EXTRAS)))
         .select(name for name in FEATURE_FRAME.schema.names() if name not in hashed_tokens.SCHEMA)
     )
@@ -126,34 +126,34 @@ def usable_features(sampled: np.ndarray, top: np.ndarray, finish_reason: str) ->
     """
     if not sampled.any():  # perhaps a server's constant, which `exclude_zero_logprobs` recognises
         return None
-    values = _evaluate(lists_of_response(sampled, top))
+    values = _evaluate_lists(response_lists(sampled, top))
     facts = {"n_tokens": len(sampled), "finish_reason": finish_reason, "_k": top.shape[1]}
-    given = pl.DataFrame({name: [value] for name, value in facts.items()} | {UNUSABLE: _NO_REASON})
-    return values if given.hstack(values).select_seq(_reason()).item() is None else None
+    row = pl.DataFrame({name: [value] for name, value in facts.items()} | {UNUSABLE: _NO_REASON})
+    return values if row.hstack(values).select_seq(_reason_expression()).item() is None else None
 
 
-def _evaluate(lists: pl.DataFrame) -> pl.DataFrame:
-    """The features and `_facts` of responses from the lists of `token_lists`."""
+def _evaluate_lists(lists: pl.DataFrame) -> pl.DataFrame:
+    """The features and `_fact_expressions` of responses from the lists of `token_lists`."""
     try:
-        return lists.select(**_values())
+        return lists.select(**_feature_expressions())
     except KeyboardInterrupt:
         raise
     except BaseException:  # also a panic of Polars, and exit() in an extension
         for name in CATALOGUE:  # say which extension's feature fails
             with guard_extension("features", name, f"feature '{name}': its expression failed"):
-                lists.select(_values()[name])
+                lists.select(_feature_expressions()[name])
         raise
 
 
 @cache
-def _values() -> dict[str, pl.Expr]:
-    """The expressions of the features, and of `_facts`, over the lists of `token_lists`."""
+def _feature_expressions() -> dict[str, pl.Expr]:
+    """The expressions of the features, and of `_fact_expressions`, over the lists of `token_lists`."""
     features = (CATALOGUE | EXTRAS).items()
-    return {name: feature.expression.cast(pl.Float64) for name, feature in features} | _facts()
+    return {name: feature.expression.cast(pl.Float64) for name, feature in features} | _fact_expressions()
 
 
-def _facts() -> dict[str, pl.Expr]:
-    """Expressions for counts of a response's tokens, and for the columns that `_reason` needs.
+def _fact_expressions() -> dict[str, pl.Expr]:
+    """Expressions for counts of a response's tokens, and for the columns that `_reason_expression` needs.
 
     The names of the latter begin with `_`, which no feature's name does.
     """
@@ -171,7 +171,7 @@ def _facts() -> dict[str, pl.Expr]:
 
 
 @cache
-def _reason() -> pl.Expr:
+def _reason_expression() -> pl.Expr:
     """The first reason why a response has no features; null if it has them."""
     k, positive = pl.col("_k"), pl.col("_positive")
     reasons = {
@@ -226,8 +226,8 @@ def missing_mass(features: pl.DataFrame, reason: str = "reason") -> dict[str, An
     usable, tokens = pl.col(reason).is_null(), pl.col("trace_tokens").cast(pl.Float64)
     means = []
     for name in ("captured_mass", "open_steps", "entropy_error_bound"):
-        known = pl.col(name).filter(usable).null_count() == 0
+        is_complete = pl.col(name).filter(usable).null_count() == 0
         mean = (pl.col(name) * tokens).filter(usable).sum() / tokens.filter(usable).sum()
-        means.append(pl.when(known).then(mean).fill_nan(None).alias(name))
+        means.append(pl.when(is_complete).then(mean).fill_nan(None).alias(name))
     sums = pl.col("trace_tokens", "clamped_tokens", "displaced_steps").cast(pl.UInt64).sum()
     return features.select(*means, sums).row(0, named=True)

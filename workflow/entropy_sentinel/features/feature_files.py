@@ -10,7 +10,7 @@ import polars as pl
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
 from entropy_sentinel.schemas.arrow_lists import read_batches
-from entropy_sentinel.schemas.contract import PROVENANCE_KEY, given, read_provenance
+from entropy_sentinel.schemas.contract import PROVENANCE_KEY, check_user_file, read_provenance
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, LOGPROBS
 
 # The suffix of the files of features that `capturing` writes.
@@ -25,7 +25,7 @@ def holds_features(path: str | Path) -> bool:
     """
     if Path(path).suffix != ".parquet":
         return str(path).endswith(CAPTURED)
-    with given(path):
+    with check_user_file(path):
         if PROVENANCE_KEY not in pl.read_parquet_metadata(path):
             return False
         stage = read_provenance(path)["stage"]
@@ -34,7 +34,7 @@ def holds_features(path: str | Path) -> bool:
     return bool(stage == FEATURE_FRAME.stage)
 
 
-def feature_batches(path: str | Path, rows: int = 20_000) -> Iterator[pl.DataFrame]:
+def read_feature_batches(path: str | Path, rows: int = 20_000) -> Iterator[pl.DataFrame]:
     """Yield the rows of a file of features, `rows` at a time, with the columns LOGPROBS.
 
     Raises:
@@ -42,16 +42,16 @@ def feature_batches(path: str | Path, rows: int = 20_000) -> Iterator[pl.DataFra
         InputError: For a damaged captured file.
     """
     if str(path).endswith(CAPTURED):
-        yield from _captured(path).iter_slices(rows)
+        yield from _read_captured(path).iter_slices(rows)
         return
-    with given(path):
+    with check_user_file(path):
         FEATURE_FRAME.scan(path)
         origin = read_provenance(path)
         for batch in read_batches(path, rows=rows):
             yield batch.with_columns(**{name: pl.lit(origin.get(name)) for name in LOGPROBS})
 
 
-def _captured(path: str | Path) -> pl.DataFrame:
+def _read_captured(path: str | Path) -> pl.DataFrame:
     try:
         rows = [json.loads(line) for line in gzip.decompress(Path(path).read_bytes()).splitlines()]
         for number, row in enumerate(rows, start=1):

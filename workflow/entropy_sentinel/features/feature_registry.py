@@ -87,7 +87,7 @@ _AFTER = (
     *WORD_COLUMNS,
 )
 # Columns of responses that no feature replaces: of this file, of traces, and of the files that take features up.
-TAKEN = frozenset(
+RESERVED_NAMES = frozenset(
     {
         *(column.name for column in (*_BEFORE, *_AFTER)),
         *GENERATIONS.schema,
@@ -98,7 +98,7 @@ TAKEN = frozenset(
 )
 
 
-def _catalogue() -> dict[str, Feature]:
+def _load_features() -> dict[str, Feature]:
     features = registry_entries.load_entries("features", Feature)
     for name in features:
         where = extensions.get_module_name("features", name)
@@ -107,12 +107,12 @@ def _catalogue() -> dict[str, Feature]:
             raise ConfigError(f"{where}: a feature's name must be like `a_name`, got '{name}'")
         if not isinstance(features[name].expression, pl.Expr):
             raise ConfigError(f"{where}: the feature '{name}' must have a Polars expression")
-        if name in TAKEN:
+        if name in RESERVED_NAMES:
             raise ConfigError(f"{where}: the feature '{name}' needs another name: it is another column of a response")
     return features
 
 
-CATALOGUE: dict[str, Feature] = _catalogue()
+CATALOGUE: dict[str, Feature] = _load_features()
 FEATURES: tuple[str, ...] = tuple(CATALOGUE)
 FEATURE_FRAME = Contract(
     stage="features",

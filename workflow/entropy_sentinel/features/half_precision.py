@@ -24,20 +24,20 @@ def rounding_error(sampled: np.ndarray, top: np.ndarray, lengths: np.ndarray) ->
     errors = np.zeros(len(lengths))
     for name, fits in (("bfloat16", _is_bfloat16), ("float16", _is_float16)):
         # The sampled tokens are tested first: they are few, and rule out most responses.
-        rounded = (errors == 0) & (lengths > 0) & _all_of(fits(sampled), lengths)
+        rounded = (errors == 0) & (lengths > 0) & _all_by_response(fits(sampled), lengths)
         if not rounded.any():
             continue
         steps = np.repeat(rounded, lengths)
         fitting = np.zeros(len(sampled), dtype=bool)
         fitting[steps] = fits(top[steps]).all(axis=1)
-        rounded &= _all_of(fitting, lengths)
+        rounded &= _all_by_response(fitting, lengths)
         values = top[np.repeat(rounded, lengths)]
         if len(np.unique(values[np.isfinite(values)])) >= _FEWEST:
             errors[rounded] = HALF[name]
     return errors
 
 
-def name_of(error: float) -> str:
+def find_format(error: float) -> str:
     """The name of the format with this rounding error."""
     return next(name for name, rounding in HALF.items() if rounding == error)
 
@@ -55,7 +55,7 @@ def _is_float16(values: np.ndarray) -> np.ndarray:
     return fits
 
 
-def _all_of(steps: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def _all_by_response(steps: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Whether all steps of each response are true, (n,); true for a response without steps."""
     wrong = np.concatenate([[0], np.cumsum(~steps)])
     ends = lengths.cumsum()

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.schemas.arrow_lists import split
+from entropy_sentinel.schemas.arrow_lists import split_lists
 
 BUCKETS = 256
 # The column with the buckets of a response, sorted, and the column with what they were made of.
@@ -30,7 +30,7 @@ _WORD = r"\w+|[^\w\s]"
 
 
 @lru_cache(maxsize=1 << 19)
-def bucket(token: str) -> int:
+def hash_token(token: str) -> int:
     """The bucket of a token; -1 for a mark and for an empty token."""
     if not token or _MARK.fullmatch(token.strip()):
         return -1
@@ -38,7 +38,7 @@ def bucket(token: str) -> int:
     return zlib.crc32(text.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
-def buckets_of(traces: pl.DataFrame) -> pl.DataFrame:
+def hash_responses(traces: pl.DataFrame) -> pl.DataFrame:
     """The columns of SCHEMA for responses of GENERATIONS, (n_responses,); null without tokens and text.
 
     Only tokens from `trace_start` on count, as for features.
@@ -54,19 +54,19 @@ def buckets_of(traces: pl.DataFrame) -> pl.DataFrame:
         words = pl.select(pl.when(kinds.is_null() & (text != "")).then(text.str.extract_all(_WORD))).to_series()
         kinds = kinds.fill_null(pl.select(pl.when(words.list.len() > 0).then(pl.lit(WORDS))).to_series())
         tokens = pl.select(pl.coalesce(pl.when(kinds == TOKENS).then(tokens), words)).to_series()
-    bits = _bits(tokens)
-    lists = split(pl.Series(np.nonzero(bits)[1].astype(np.uint8)), bits.sum(axis=1))
+    bits = _bucket_matrix(tokens)
+    lists = split_lists(pl.Series(np.nonzero(bits)[1].astype(np.uint8)), bits.sum(axis=1))
     rows = pl.DataFrame({COLUMN: lists.cast(SCHEMA[COLUMN]), KIND: kinds.cast(pl.String)})
     return rows.with_columns(pl.when(pl.col(KIND).is_not_null()).then(COLUMN))
 
 
-def counts_of(buckets: pl.Series, slices: np.ndarray, n_slices: int) -> np.ndarray:
+def count_buckets(buckets: pl.Series, slices: np.ndarray, n_slices: int) -> np.ndarray:
     """States, (n_slices, 1 + BUCKETS): the number of responses, and of those that contain each bucket.
 
     `buckets` (n_rows,) are lists, null if unknown; such rows do not count. `slices` (n_rows,) is the slice of each row.
     """
-    known = buckets.is_not_null().to_numpy()
-    slices = np.asarray(slices, dtype=np.int64)[known]
+    has_buckets = buckets.is_not_null().to_numpy()
+    slices = np.asarray(slices, dtype=np.int64)[has_buckets]
     lengths = buckets.list.len().drop_nulls().to_numpy().astype(np.int64)
     flat = buckets.drop_nulls().explode(empty_as_null=False, keep_nulls=False).to_numpy().astype(np.int64)
     width = 1 + BUCKETS
@@ -74,7 +74,7 @@ def counts_of(buckets: pl.Series, slices: np.ndarray, n_slices: int) -> np.ndarr
     return np.bincount(places, minlength=n_slices * width).reshape(n_slices, width)
 
 
-def _bits(tokens: pl.Series) -> np.ndarray:
+def _bucket_matrix(tokens: pl.Series) -> np.ndarray:
     """Which buckets each response contains, (n_responses, BUCKETS) of bool."""
     lengths = tokens.list.len().fill_null(0).to_numpy().astype(np.int64)
     bits = np.zeros((len(tokens), BUCKETS + 1), dtype=bool)
@@ -84,6 +84,6 @@ def _bits(tokens: pl.Series) -> np.ndarray:
         codes = flat.fill_null("").cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy()
         different, first = np.unique(codes, return_index=True)
         table = np.zeros(int(codes.max()) + 1, dtype=np.int64)
-        table[different] = [bucket(text or "") for text in flat.gather(first).to_list()]
+        table[different] = [hash_token(text or "") for text in flat.gather(first).to_list()]
         bits[np.repeat(np.arange(len(tokens)), lengths), table[codes]] = True
     return bits[:, :BUCKETS]

@@ -9,7 +9,7 @@ FLAT_STD = 1e-6
 _FLAT = X.std(ddof=0) <= FLAT_STD
 
 
-def _quantile(percent: int, meaning: str) -> Feature:
+def _quantile_feature(percent: int, meaning: str) -> Feature:
     return Feature(f"q{percent}", f"Q{percent}", meaning, "nats", H(X.quantile(percent / 100, "linear")))
 
 
@@ -21,11 +21,11 @@ FEATURES: dict[str, Feature] = {
         ),
         Feature("std", "Std dev", "population standard deviation of H(t)", "nats", H(X.std(ddof=0))),
         Feature("max", "Max", "largest H(t)", "nats", H(X.max()), alone="SE max"),
-        _quantile(10, "10 % quantile of H(t), linear interpolation"),
-        _quantile(25, "25 % quantile of H(t)"),
-        _quantile(50, "median of H(t)"),
-        _quantile(75, "75 % quantile of H(t)"),
-        _quantile(90, "90 % quantile of H(t)"),
+        _quantile_feature(10, "10 % quantile of H(t), linear interpolation"),
+        _quantile_feature(25, "25 % quantile of H(t)"),
+        _quantile_feature(50, "median of H(t)"),
+        _quantile_feature(75, "75 % quantile of H(t)"),
+        _quantile_feature(90, "90 % quantile of H(t)"),
         Feature(
             "skewness",
             "Skewness",

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.half_precision import NEAR_ZERO, rounding_error
-from entropy_sentinel.schemas.arrow_lists import flat, split
+from entropy_sentinel.schemas.arrow_lists import flatten_lists, split_lists
 from entropy_sentinel.schemas.generation_schema import top_k_of
 
 # Servers write -inf or -9999 for a token of probability 0.
@@ -29,17 +29,17 @@ def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     lengths = traces["token_logprobs"].list.len().to_numpy().astype(np.int64)
     width = top_k_of(traces.schema)
     columns = _step_columns(traces["token_logprobs"], traces["top_logprobs"], width, lengths)
-    lists = {name: split(pl.Series(values), lengths) for name, values in columns.items()}
+    lists = {name: split_lists(pl.Series(values), lengths) for name, values in columns.items()}
     lists["bound"] = pl.repeat(None, len(traces), dtype=pl.List(pl.Float64), eager=True)
     if vocabulary:
-        others: np.ndarray | int = vocabulary - width
+        remaining: np.ndarray | int = vocabulary - width
         if "top_k_returned" in traces.columns:
-            others = vocabulary - np.repeat(traces["top_k_returned"].to_numpy(), lengths)
-        lists["bound"] = split(pl.Series(error_bound(1 - columns["captured"], others)), lengths)
+            remaining = vocabulary - np.repeat(traces["top_k_returned"].to_numpy(), lengths)
+        lists["bound"] = split_lists(pl.Series(error_bound(1 - columns["captured"], remaining)), lengths)
     return pl.DataFrame(lists)
 
 
-def lists_of_response(sampled: np.ndarray, top: np.ndarray) -> pl.DataFrame:
+def response_lists(sampled: np.ndarray, top: np.ndarray) -> pl.DataFrame:
     """The row of `token_lists` for one response, from `sampled`, (T,), and `top`, (T, k), without null entries.
 
     Frames of one response cost more than their numbers, so this makes one frame only.
@@ -50,16 +50,16 @@ def lists_of_response(sampled: np.ndarray, top: np.ndarray) -> pl.DataFrame:
     return pl.DataFrame(lists)
 
 
-def error_bound(missing: np.ndarray, others: np.ndarray | int) -> np.ndarray:
+def error_bound(missing: np.ndarray, remaining: np.ndarray | int) -> np.ndarray:
     """The most, in nats, by which an entropy over the top k is too small: eps ln((V - K) / eps), 0 if eps is 0.
 
-    `missing` is eps, the probability of the `others`, V - K tokens. The bound is their share of the entropy if all were
+    `missing` is eps, the probability of `remaining`, V - K tokens. The bound is their share of the entropy if all were
     equally likely. Source: Entropy Area Score, equation for the error of the top K, there with the binary logarithm.
     """
     eps = np.clip(missing, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        bound = eps * np.log(others / eps)
-    return np.where((eps > 0) & (others > 0), bound, 0.0)
+        bound = eps * np.log(remaining / eps)
+    return np.where((eps > 0) & (remaining > 0), bound, 0.0)
 
 
 def _step_columns(sampled: pl.Series, top: pl.Series, k: int, lengths: np.ndarray) -> dict[str, np.ndarray]:
@@ -67,7 +67,7 @@ def _step_columns(sampled: pl.Series, top: pl.Series, k: int, lengths: np.ndarra
 
     `lengths` (n,) are the responses' numbers of tokens.
     """
-    entries, chosen = flat(top).arr.explode(), flat(sampled).to_numpy()
+    entries, chosen = flatten_lists(top).arr.explode(), flatten_lists(sampled).to_numpy()
     absent = entries.is_null().to_numpy().reshape(-1, k) if entries.null_count() else None
     return _numeric_columns(chosen, entries.fill_null(-np.inf).to_numpy().reshape(-1, k), absent, lengths)
 
@@ -84,7 +84,7 @@ def _numeric_columns(
     for begin in range(0, max(len(chosen), 1), _STEPS):
         steps = slice(begin, begin + _STEPS)
         absent_of_steps = None if absent is None else absent[steps]
-        for name, values in _columns_of(chosen[steps], matrix[steps], absent_of_steps, scratch).items():
+        for name, values in _compute_columns(chosen[steps], matrix[steps], absent_of_steps, scratch).items():
             if name not in columns:
                 columns[name] = np.empty(len(chosen), values.dtype)
             columns[name][steps] = values
@@ -96,14 +96,14 @@ def _numeric_columns(
     return columns
 
 
-def _columns_of(
+def _compute_columns(
     sampled: np.ndarray, top: np.ndarray, absent: np.ndarray | None, scratch: np.ndarray
 ) -> dict[str, np.ndarray]:
     """The columns of n steps: `sampled` (n,), `top` (n, k) with -inf where `absent` (n, k)."""
     sampled = sampled.astype(np.float64)
     log_p, p = scratch[:, : len(top)]
     log_p[:] = top
-    if _falling(top):  # as usual: the first and the last entry are cheaper than the extremes
+    if _is_descending(top):  # as usual: the first and the last entry are cheaper than the extremes
         largest, smallest = log_p[:, 0].copy(), log_p[:, -1].copy()
     else:
         largest, smallest = log_p.max(axis=1), log_p.min(axis=1)
@@ -132,7 +132,7 @@ def _columns_of(
         }
 
 
-def _falling(top: np.ndarray) -> bool:
+def _is_descending(top: np.ndarray) -> bool:
     """Whether the entries of each step never increase; `top` is (n, k), in C order."""
     entries = top.ravel()
     rising = entries[1:] > entries[:-1]  # several times as fast as row by row

@@ -46,7 +46,7 @@ def find_empty(traces: pl.DataFrame) -> pl.Series:
 
 def exclude_zero_logprobs(traces: pl.DataFrame) -> pl.DataFrame:
     """Traces with ZERO_LOGPROBS as the column UNUSABLE of empty responses that are not short."""
-    return _exclude(traces, find_empty(traces) & (traces["n_tokens"] > LONGEST_CERTAIN))
+    return _mark_excluded(traces, find_empty(traces) & (traces["n_tokens"] > LONGEST_CERTAIN))
 
 
 class ZeroLogprobsFilter:
@@ -73,10 +73,10 @@ class ZeroLogprobsFilter:
         if whole:
             of_whole = frame["model"].is_in([model for model in whole if model is not None])
             excluded |= empty & (of_whole.fill_null(None in whole))
-        return _exclude(frame, excluded)
+        return _mark_excluded(frame, excluded)
 
 
-def _exclude(frame: pl.DataFrame, excluded: pl.Series) -> pl.DataFrame:
+def _mark_excluded(frame: pl.DataFrame, excluded: pl.Series) -> pl.DataFrame:
     if not excluded.any():
         return frame
     columns = {UNUSABLE: pl.when(excluded).then(pl.lit(ZERO_LOGPROBS)).otherwise(UNUSABLE)}

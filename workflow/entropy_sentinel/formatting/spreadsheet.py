@@ -27,9 +27,9 @@ def write_csv(frame: "pl.DataFrame", path: str | Path) -> None:
     import polars as pl
     import polars.selectors as cs
 
-    names = pl.select(as_shown(pl.lit(pl.Series(frame.columns, dtype=pl.String)))).to_series()
-    shown = frame.with_columns(as_shown(cs.string()))
-    shown.rename(dict(zip(frame.columns, names, strict=True))).write_csv(path)
+    names = pl.select(escape_formulas(pl.lit(pl.Series(frame.columns, dtype=pl.String)))).to_series()
+    escaped = frame.with_columns(escape_formulas(cs.string()))
+    escaped.rename(dict(zip(frame.columns, names, strict=True))).write_csv(path)
 
 
 def write_table(frame: "pl.DataFrame", path: str | Path) -> None:
@@ -38,19 +38,19 @@ def write_table(frame: "pl.DataFrame", path: str | Path) -> None:
 
     writers: dict[str, Callable[..., object]] = {
         ".csv": write_csv,
-        ".jsonl": lambda table, target: Path(target).write_text(json_lines(table), encoding="utf-8", newline=""),
+        ".jsonl": lambda table, target: Path(target).write_text(format_json_lines(table), encoding="utf-8", newline=""),
         ".parquet": pl.DataFrame.write_parquet,
     }
     with whole_file(path) as partial:
         writers[Path(path).suffix](frame, partial)
 
 
-def json_lines(frame: "pl.DataFrame") -> str:
+def format_json_lines(frame: "pl.DataFrame") -> str:
     """A frame as JSON Lines; a hidden character in a text is escaped, so a terminal does not obey it."""
-    return _NOT_PLAIN.sub(_escaped, frame.write_ndjson())
+    return _NOT_PLAIN.sub(_escape_hidden, frame.write_ndjson())
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape_hidden(match: re.Match[str]) -> str:
     char = match[0]
     if not is_hidden(char):
         return char
@@ -62,15 +62,15 @@ def read_csv(path: str | Path, **options: Any) -> "pl.DataFrame":
     import polars as pl
     import polars.selectors as cs
 
-    table = pl.read_csv(path, **options).with_columns(as_written(cs.string()))
-    return table.rename({name: pl.select(as_written(pl.lit(name))).item() for name in table.columns})
+    table = pl.read_csv(path, **options).with_columns(unescape_formulas(cs.string()))
+    return table.rename({name: pl.select(unescape_formulas(pl.lit(name))).item() for name in table.columns})
 
 
-def as_shown(texts: "pl.Expr") -> "pl.Expr":
+def escape_formulas(texts: "pl.Expr") -> "pl.Expr":
     """Texts as a spreadsheet-safe file contains them."""
     return texts.str.replace(f"^('*{_BEGINS})", "'$1")
 
 
-def as_written(texts: "pl.Expr") -> "pl.Expr":
+def unescape_formulas(texts: "pl.Expr") -> "pl.Expr":
     """The original texts of a spreadsheet-safe file."""
     return texts.str.replace(f"^'('*{_BEGINS})", "$1")

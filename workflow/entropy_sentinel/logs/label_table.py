@@ -12,7 +12,7 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_texts import format_option
-from entropy_sentinel.formatting.spreadsheet import as_written
+from entropy_sentinel.formatting.spreadsheet import unescape_formulas
 from entropy_sentinel.logs.reader_base import extract_question
 from entropy_sentinel.logs.value_paths import parse_json
 from entropy_sentinel.schemas.witness_schema import JUDGE, PROBABILITY, WITNESS
@@ -143,7 +143,7 @@ def _read_csv(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
                 )
             for column, value in zip(columns, row, strict=True):
                 column.append(value)
-    written = pl.when(pl.col("text") != "").then(as_written(pl.col("text")))
+    written = pl.when(pl.col("text") != "").then(unescape_formulas(pl.col("text")))
     columns_read = {}
     for name, values in zip(names, columns, strict=True):
         texts = pl.Series("text", values, dtype=pl.String).to_frame()

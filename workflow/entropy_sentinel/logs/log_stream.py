@@ -31,7 +31,7 @@ from entropy_sentinel.logs.response_keys import TIMES, UNKNOWN_MODEL, KeyComplet
 from entropy_sentinel.logs.response_selection import PLACE, ResponseSelection, frame_name
 from entropy_sentinel.logs.trace_frames import LABEL_DTYPES, ResponseBatch, build_batch, combine_frames, to_frame
 from entropy_sentinel.schemas.arrow_lists import read_batches, read_traces
-from entropy_sentinel.schemas.contract import PROVENANCE_KEY, given, read_provenance
+from entropy_sentinel.schemas.contract import PROVENANCE_KEY, check_user_file, read_provenance
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
 
 # Limits of a frame, which is then about 10 MB for traces with 20 alternatives.
@@ -96,7 +96,7 @@ class Logs:
         if isinstance(path, MemoryRecords) or Path(path).suffix != ".parquet":
             yield from self._read_records(path)
             return
-        with given(path):
+        with check_user_file(path):
             flat = self._options.format in (None, "table") and self._is_flat(path)
             if PROVENANCE_KEY in pl.read_parquet_metadata(path):
                 yield from self._read_pipeline_file(path)

@@ -22,7 +22,7 @@ from entropy_sentinel.logs.log_options import LONGEST_MB
 from entropy_sentinel.logs.log_record import MB, BadRecord, PlacedRecord, check_record, describe_excess
 from entropy_sentinel.logs.table_format import TRACE_COLUMNS, has_columns_of_texts
 from entropy_sentinel.schemas.arrow_lists import read_batches
-from entropy_sentinel.schemas.contract import given
+from entropy_sentinel.schemas.contract import check_user_file
 
 # Columns of CSV files that contain JSON, and columns that contain whole numbers.
 _JSON_CELLS = ("token_logprobs", "top_logprobs", "tokens", "token_ids", "metadata")
@@ -157,7 +157,7 @@ def has_labels(path: str | Path) -> bool:
 
 def _iterate_parquet_rows(path: str) -> Iterator[PlacedRecord]:
     """Yield the rows of a Parquet file, numbered from 0."""
-    with given(path):
+    with check_user_file(path):
         numbers = count()
         for batch in read_batches(path):
             for row in batch.iter_rows(named=True):

@@ -42,7 +42,7 @@ from entropy_sentinel.logs.reader_base import (
 from entropy_sentinel.logs.reference_answer import REFERENCE, REFERENCE_FIELDS
 from entropy_sentinel.logs.step_reading import read_entries
 from entropy_sentinel.logs.trace_frames import REPLY_ID, ROW_DTYPES, ResponseBatch
-from entropy_sentinel.schemas.arrow_lists import flat
+from entropy_sentinel.schemas.arrow_lists import flatten_lists
 
 TEXT_COLUMNS = ("text", "response", "completion", "output", "answer")
 FIXED_COLUMNS = (
@@ -165,7 +165,7 @@ def find_bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
     """Yield the position (from 0) of each unusable row, and the reason."""
     steps, alternatives = pl.col("token_logprobs").list.len(), pl.col("top_logprobs").list.len()
     nulls = pl.lit(False)
-    if flat(batch["token_logprobs"]).null_count():
+    if flatten_lists(batch["token_logprobs"]).null_count():
         nulls = pl.col("token_logprobs").list.eval(pl.element().is_null()).list.any()
     uneven = pl.format(
         "'token_logprobs' and 'top_logprobs' must have equal lengths, have {} and {} steps", steps, alternatives

@@ -22,7 +22,7 @@ from entropy_sentinel.logs.parsed_response import (
     parse_id,
     replace_surrogates,
 )
-from entropy_sentinel.schemas.arrow_lists import split
+from entropy_sentinel.schemas.arrow_lists import split_lists
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, top_k_of
 
 # The column with the id that the server gave to the response; no column of a log can have this name.
@@ -229,8 +229,8 @@ def to_frame(responses: ResponseBatch, cut: int | None) -> tuple[pl.DataFrame, S
         n_short = int((mask.sum(axis=1) < k[row_indices]).sum())
     frame = rows.with_columns(
         n_tokens=pl.Series(lengths, dtype=pl.UInt32),
-        token_logprobs=split(pl.Series(sampled, dtype=pl.Float32), lengths),
-        top_logprobs=split(_build_arrays(matrix[:, :width], mask, width), lengths),
+        token_logprobs=split_lists(pl.Series(sampled, dtype=pl.Float32), lengths),
+        top_logprobs=split_lists(_build_arrays(matrix[:, :width], mask, width), lengths),
         displaced_steps=pl.Series(np.bincount(row_indices[displaced], minlength=len(rows)), dtype=pl.UInt32),
         top_k_returned=pl.Series(k, dtype=pl.Int64),
     )
@@ -273,4 +273,4 @@ def _widen_frame(frame: pl.DataFrame, width: int) -> pl.DataFrame:
         return frame
     steps = frame["top_logprobs"].explode(empty_as_null=False, keep_nulls=False)
     widened = pl.select(pl.concat_arr(steps, *missing)).to_series() if len(steps) else _make_empty_arrays(width)
-    return frame.with_columns(top_logprobs=split(widened, frame["top_logprobs"].list.len().to_list()))
+    return frame.with_columns(top_logprobs=split_lists(widened, frame["top_logprobs"].list.len().to_list()))

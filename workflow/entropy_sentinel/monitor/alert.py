@@ -18,17 +18,17 @@ class JsonRecord(Mapping[str, Any]):
     """A typed record that can also be read by the keys of its JSON, as outputs of extensions do."""
 
     @abstractmethod
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The record; JSON-serialisable."""
 
     def __getitem__(self, key: str) -> Any:
-        return self.as_dict()[key]
+        return self.to_dict()[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.as_dict())
+        return iter(self.to_dict())
 
     def __len__(self) -> int:
-        return len(self.as_dict())
+        return len(self.to_dict())
 
 
 class AlertStatus(StrEnum):
@@ -59,7 +59,7 @@ class PooledWindow(NamedTuple):
         """The windows of a row, null if it is about the whole time."""
         return cls(row["window"], row["window_from"], row["n_windows"]) if "window" in row else None
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The windows; JSON-serialisable."""
         return {
             "window": self.window.isoformat(),
@@ -118,7 +118,7 @@ class AlertEvent(NamedTuple):
     relation: EventRelation
     window: str
 
-    def as_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, str]:
         """The event; JSON-serialisable."""
         times = {"begin": self.begin.isoformat(), "end": self.end.isoformat()}
         return {**times, "text": self.text, "relation": str(self.relation), "window": self.window}
@@ -128,7 +128,7 @@ class AlertEvent(NamedTuple):
 class Alert(JsonRecord):
     """An alert about a slice, or about traffic that is not watched.
 
-    `alert["message"]` reads it by the keys of its JSON (`as_dict`), such as `kind` and `status`.
+    `alert["message"]` reads it by the keys of its JSON (`to_dict`), such as `kind` and `status`.
 
     Attributes:
         kind: The kind, with its code, words and remedy.
@@ -181,7 +181,7 @@ class Alert(JsonRecord):
         """Whether responses may be shown: a stale slice has no new ones, and what is over needs no look."""
         return self.kind != AlertKind.STALE and not self.is_over
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The alert; JSON-serialisable."""
         subject = {} if self.subject is None else {"code": self.subject.code, "subject": self.subject.name}
         return {
@@ -194,14 +194,14 @@ class Alert(JsonRecord):
             "acknowledged": self.acknowledged,
             "since": _format_time(self.since),
             "until": _format_time(self.until),
-            **({} if self.window is None else self.window.as_dict()),
+            **({} if self.window is None else self.window.to_dict()),
             **self.numbers._asdict(),
             **({} if self.label_numbers is None else self.label_numbers._asdict()),
             **self.details,
             "flags": list(self.flags),
             "flag_codes": list(self.flag_codes),
             "message": self.message,
-            "events": [event.as_dict() for event in self.events],
+            "events": [event.to_dict() for event in self.events],
         }
 
 

@@ -34,7 +34,7 @@ class DropLevels(NamedTuple):
 class Episode(JsonRecord):
     """A run of windows in which the condition of an alert held for a slice; times are starts of windows.
 
-    `as_dict` is for drops, which JSON files list even without an alert.
+    `to_dict` is for drops, which JSON files list even without an alert.
 
     Attributes:
         kind: The kind of the alert.
@@ -67,7 +67,7 @@ class Episode(JsonRecord):
         """What identifies the alert about this episode."""
         return AlertKey(self.kind.slug, self.subject or tuple(self.slice.values()))
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The slice, the times and the levels; JSON-serialisable."""
         times = {"since": self.since, "told": self.detected, "until": self.until}
         texts = {name: None if when is None else when.isoformat() for name, when in times.items()}

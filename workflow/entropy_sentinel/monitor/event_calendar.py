@@ -39,7 +39,7 @@ class Event(NamedTuple):
         """Whether the event, or a part of it, is in a period."""
         return self.begin < end and (self.end > begin or self.begin >= begin)
 
-    def as_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, str]:
         """The event; JSON-serialisable."""
         return {"begin": self.begin.isoformat(), "end": self.end.isoformat(), "text": self.text}
 
@@ -163,7 +163,7 @@ def _describe_relation(event: AlertEvent, alert: Alert) -> str:
 
 
 def name_events(events: Iterable[Mapping[str, str]], begin: datetime, end: datetime) -> list[str]:
-    """The texts of the events, as `Event.as_dict` returns them, that are in a period."""
+    """The texts of the events, as `Event.to_dict` returns them, that are in a period."""
     texts = []
     for event in events:
         first, last = datetime.fromisoformat(event["begin"]), datetime.fromisoformat(event["end"])

@@ -14,9 +14,9 @@ from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.option_classes import document_options
 from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.estimators.validation_record import Domain, residuals_of
+from entropy_sentinel.estimators.validation_record import Domain, collect_residuals
 from entropy_sentinel.estimators.verdict import USABLE
-from entropy_sentinel.formatting.text_format import counted, html, number
+from entropy_sentinel.formatting.text_format import format_count, format_html, format_number
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.batch import make_unpooled_options
 from entropy_sentinel.monitor.monitor_options import MODEL, EstimateOptions
@@ -60,12 +60,12 @@ class Comparison:
         return "\n  ".join(map(make_one_line, [self._heading, *self.notes]))
 
     def _repr_html_(self) -> str:
-        return html(self._heading, self.notes, self.table())
+        return format_html(self._heading, self.notes, self.table())
 
     @property
     def _heading(self) -> str:
         first, second = self.models
-        return f"accuracy of {second} minus that of {first}: {counted(len(self.rows), 'slice')}"
+        return f"accuracy of {second} minus that of {first}: {format_count(len(self.rows), 'slice')}"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Headings and rows of a table with the differences."""
@@ -95,9 +95,9 @@ class Comparison:
             name_slice(row[name] for name in self.by) if self.by else EVERYTHING,
             f"{row['n_first']:,}",
             f"{row['n_second']:,}",
-            number(row["first"]),
-            number(row["second"]),
-            number(row["difference"], "+.3f"),
+            format_number(row["first"]),
+            format_number(row["second"]),
+            format_number(row["difference"], "+.3f"),
             f"{row['lower']:+.3f} to {row['upper']:+.3f}",
             better,
             ", ".join(row["flags"]),
@@ -246,7 +246,8 @@ def _find_common_residuals(first: FittedEstimator, second: FittedEstimator) -> t
     if len(names) < FEWEST_COMMON:
         return None
     first_errors, second_errors = (
-        residuals_of([domains[name] for name in names], len(names)) for domains in (domains_of_first, domains_of_second)
+        collect_residuals([domains[name] for name in names], len(names))
+        for domains in (domains_of_first, domains_of_second)
     )
     return first_errors, second_errors
 
@@ -285,5 +286,5 @@ def _list_notes(
         if verdict != USABLE:
             notes.append(f"verdict on the estimator of {estimator.metadata.model} alone: {verdict}")
     if n_left_out := sum(map(len, slices)) - 2 * len(rows):
-        notes.append(f"{counted(n_left_out, 'slice')} with responses of only one model left out")
+        notes.append(f"{format_count(n_left_out, 'slice')} with responses of only one model left out")
     return notes

@@ -270,7 +270,7 @@ class Reading(Slicing):
         """Raise ConfigError for an invalid reference."""
         _ = self.period
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The settings that partial results depend on; JSON-serialisable.
 
         `same_model` is recorded with each file: only files with responses of its models are read again.

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.printable import make_one_line
-from entropy_sentinel.formatting.text_format import counted, html, listed, number, rounded
+from entropy_sentinel.formatting.text_format import format_count, format_html, format_number, format_rounded, list_names
 from entropy_sentinel.monitor.alert import Alert, AlertStatus
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.alert_history import AlertHistory
@@ -170,7 +170,7 @@ class Monitored:
         about, read = describe_sources(self)
         lines = [
             about,
-            f"{read}; {counted(len(self.slices), 'slice')}",
+            f"{read}; {format_count(len(self.slices), 'slice')}",
             *(list_alert_lines(self) or ["no alerts"]),
             *describe_silence(self),
         ]
@@ -183,7 +183,7 @@ class Monitored:
             headings, cells = make_table(self, rows, MOST_SLICES)
             tables.append(([f"{', '.join(self.by)} ({title})", *headings], cells))
         general = self.provenance["general_flags"].values()
-        return html(
+        return format_html(
             about, [read, *general, *(list_alert_lines(self) or ["no alerts"]), *describe_silence(self)], *tables
         )
 
@@ -204,21 +204,21 @@ def _select_columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
     heading = f"{about['level']:.0%} interval" if len(rows) else "interval"
     yield "responses", partial(_format_responses, about["window"])
     if result.has_estimates:
-        yield "estimated", lambda row: _bracket_unfamiliar(row, number(row["estimated_accuracy"]))
+        yield "estimated", lambda row: _bracket_unfamiliar(row, format_number(row["estimated_accuracy"]))
         yield heading, lambda row: _bracket_unfamiliar(row, _format_interval(row, "", ".3f"))
         yield "equals n labels", _format_worth
     else:
         yield "labels say (n)", _format_labels
         if about["judge"]:
             yield "judged", lambda row: f"{row['n_judged']:,}" if row["n_labelled"] else "-"
-        yield "accuracy", lambda row: number(row["use_accuracy"])
+        yield "accuracy", lambda row: format_number(row["use_accuracy"])
         yield heading, lambda row: _format_interval(row, "use_", ".3f")
         if about["witness_estimates"]:
             yield "rests on", _format_basis
     yield "errors expected", lambda row: _bracket_unfamiliar(row, _format_errors(row))
     # With windows, a change is that of the newest one, so it stands in that window's table.
     if about["reference"] is not None and ("window" in rows.columns or result.windows is None):
-        yield "change", lambda row: number(row["change"], "+.3f")
+        yield "change", lambda row: format_number(row["change"], "+.3f")
         yield "q", _format_q
     for statistic in STATISTICS.values():
         if statistic.heading:
@@ -229,14 +229,14 @@ def _select_columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
     if LABEL_COLUMN in rows.columns and result.has_estimates:
         if (rows["n_labelled"] > 0).any():
             yield "labels say (n)", _format_labels
-        yield "use", lambda row: _bracket_unlabelled(row, number(row["use_accuracy"]))
+        yield "use", lambda row: _bracket_unlabelled(row, format_number(row["use_accuracy"]))
         yield "interval", lambda row: _bracket_unlabelled(row, _format_interval(row, "use_", ".3f"))
         yield "rests on", _format_basis
     if "true_accuracy" in rows.columns:
         yield "labels", lambda row: f"{row['n_labelled']:,}"
-        yield "estimated on them", lambda row: number(row["estimated_on_labelled"])
-        yield "true", lambda row: number(row["true_accuracy"])
-        yield "error", lambda row: number(row["error"], "+.3f")
+        yield "estimated on them", lambda row: format_number(row["estimated_on_labelled"])
+        yield "true", lambda row: format_number(row["true_accuracy"])
+        yield "error", lambda row: format_number(row["error"], "+.3f")
     slice_codes = rows["flag_codes"].list.set_difference(about["general_flag_codes"])
     if slice_codes.list.len().gt(0).any():
         yield "flags", partial(_format_flags, about["general_flag_codes"])
@@ -252,24 +252,24 @@ def _format_responses(window: str, row: Row) -> str:
 
 def _format_worth(row: Row) -> str:
     worth = row["estimate_worth"]
-    return number(worth, ".0f" if worth is not None and worth >= 2 else ".1f")
+    return format_number(worth, ".0f" if worth is not None and worth >= 2 else ".1f")
 
 
 def _format_q(row: Row) -> str:
     q = row["change_q"]
-    return "<0.001" if q is not None and q < 0.001 else number(q, ".2g")
+    return "<0.001" if q is not None and q < 0.001 else format_number(q, ".2g")
 
 
 def _format_number(column: str, form: str, row: Row) -> str:
-    return number(row[column], form)
+    return format_number(row[column], form)
 
 
 def _format_quantile(column: str, row: Row) -> str:
-    return rounded(row[column])
+    return format_rounded(row[column])
 
 
 def _format_labels(row: Row) -> str:
-    return f"{number(row['labelled_accuracy'])} ({row['n_labelled']:,})" if row["n_labelled"] else "-"
+    return f"{format_number(row['labelled_accuracy'])} ({row['n_labelled']:,})" if row["n_labelled"] else "-"
 
 
 def _format_basis(row: Row) -> str:
@@ -349,21 +349,21 @@ def describe_window_events(result: Monitored, window: datetime) -> str:
     """A note that names the events in a window, if there are any."""
     about = result.provenance
     texts = name_events(about.get("events", ()), window, shift_window(window, 1, about["window"]))
-    return f", event: {listed(texts, MOST_NAMED)}" if texts else ""
+    return f", event: {list_names(texts, MOST_NAMED)}" if texts else ""
 
 
 def describe_missing_windows(result: Monitored) -> str:
     """A note if the newest window, or later ones, lack responses, so that its numbers are old; else nothing."""
     later = [window for window in result.missing if window > result.newest[-1]]
     if later:
-        return f"; NO RESPONSES in {counted(len(later), result.provenance['window'])} since"
+        return f"; NO RESPONSES in {format_count(len(later), result.provenance['window'])} since"
     return "; HARDLY ANY RESPONSES" if result.missing else ""
 
 
 def describe_sources(result: Monitored) -> tuple[str, str]:
     """Two lines: which estimators were used, or that accuracies rest on labels; and how much was read."""
     files, responses = result.provenance["files"], result.provenance["responses"]
-    read = f"{counted(responses['in_all'], 'response')} in {counted(files['in_all'], 'file')}"
+    read = f"{format_count(responses['in_all'], 'response')} in {format_count(files['in_all'], 'file')}"
     if files["read_now"] != files["in_all"]:
         read += f"; read now: {files['read_now']:,}"
     return "; ".join(map(_describe_estimator, result.provenance["estimators"])) or describe_label_basis(result), read
@@ -373,12 +373,12 @@ def describe_label_basis(result: Monitored) -> str:
     """What accuracies rest on without an estimator."""
     basis = []
     if n_labelled := int(result.slices["n_labelled"].sum()):
-        basis.append(counted(n_labelled, "label"))
+        basis.append(format_count(n_labelled, "label"))
     for kept in result.provenance["judge"]:
         if kept["used"]:
-            basis.append(f"{kept['name']} ({counted(kept['n_seen'], 'response')}), corrected by labels")
+            basis.append(f"{kept['name']} ({format_count(kept['n_seen'], 'response')}), corrected by labels")
     for name, n in result.slices["witness"].drop_nulls().value_counts(sort=True).iter_rows():
-        basis.append(f"{name}, for {counted(n, 'slice')} with hardly any labels")
+        basis.append(f"{name}, for {format_count(n, 'slice')} with hardly any labels")
     return f"no estimator: accuracies rest on {'; '.join(basis) or 'nothing yet'}"
 
 

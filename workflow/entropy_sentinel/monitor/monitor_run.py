@@ -212,7 +212,7 @@ def _collect_sums(
             identity = {
                 "estimator": each.saved.estimator.name,
                 "checksum": each.checksum,
-                "reading": each.options.as_dict(),
+                "reading": each.options.to_dict(),
             }
             state = stack.enter_context(State.open(each.state, identity, count_values(each.saved.estimator)))
             state.strata = list(strata)
@@ -344,7 +344,7 @@ class _EstimatorRun:
         provenance["labels_drawn_by"] = self.state.strata
         provenance["labels_drawn"] = labelled.count_drawn() if labelled else None
         qualities = labelled.measure_witnesses(settings.level) if labelled and settings.labels is not None else []
-        provenance["judge"] = [quality.as_dict() for quality in qualities]
+        provenance["judge"] = [quality.to_dict() for quality in qualities]
         provenance["label_worth"] = measure_label_worth(rows.slices) if qualities else None
         provenance["witness_estimates"] = row_maker.describe_witnesses(merged, witnesses) if witnesses else []
         return Monitored(
@@ -432,7 +432,7 @@ class _EstimatorRun:
             "sha256": self.checksum or None,
             "model": metadata.model,
             "group": metadata.group,
-            "logprobs": metadata.logprobs.as_dict(),
+            "logprobs": metadata.logprobs.to_dict(),
             "training_accuracy": metadata.training_accuracy,
             "verdicts": [f"{answer.verdict}{answer.scope}" for answer in answers],
         }
@@ -449,8 +449,8 @@ class _EstimatorRun:
             "general_flags": {flag.words: reason for flag, reason in general.items()},
             "general_flag_codes": [flag.number for flag in general],
             "overridden": dict(override_counts),
-            "same_models": [] if same_models is None else [same_models.as_dict()],
-            "reading": settings.as_dict(),
+            "same_models": [] if same_models is None else [same_models.to_dict()],
+            "reading": settings.to_dict(),
             "numbers": list(settings.numbers),
             "window": settings.window,
             "timezone": settings.zone or "UTC",
@@ -458,7 +458,7 @@ class _EstimatorRun:
             "level": settings.level,
             "alert_on": list(settings.alert_on),
             "fail_below": settings.fail_below,
-            "events": [event.as_dict() for event in read_events(settings)],
+            "events": [event.to_dict() for event in read_events(settings)],
             "page_url": settings.page_url,
             "min_responses": settings.min_responses,
             "pool_windows": settings.pool_windows,

@@ -115,7 +115,7 @@ def _stack_provenance(results: Sequence[Monitored], settings: MonitorOptions) ->
         "general_flag_codes": list(dict.fromkeys(code for about in every for code in about["general_flag_codes"])),
         "overridden": dict(overridden),
         "same_models": [entry for about in every for entry in about["same_models"]],
-        "reading": {**settings.as_dict(), "by": list(results[0].by)},
+        "reading": {**settings.to_dict(), "by": list(results[0].by)},
         "files": {name: files[name] for name in ("read_now", "known", "in_all")},
         "responses": dict(responses),
         "judge": _list_witnesses(every),

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from entropy_sentinel.features.exclusion_reasons import remedy_of
+from entropy_sentinel.features.exclusion_reasons import find_remedy
 from entropy_sentinel.monitor.alert_history import AlertHistory
 from entropy_sentinel.monitor.alerting.acknowledgements import read_acknowledgements
 from entropy_sentinel.monitor.alerting.alert_reporting import ReportingRules, make_alerts, read_history
@@ -118,7 +118,7 @@ def add_unwatched(
     old_models = _find_ended_models(states, models, times)
     episodes = [
         confirmed
-        for episode in find_unwatched(traffic, old_models, remedy_of)
+        for episode in find_unwatched(traffic, old_models, find_remedy)
         if (confirmed := confirm_episode(episode, times, settings.confirm)) is not None
     ]
     counts_by_window = {each: traffic.totals[each] for each in times}

@@ -55,11 +55,13 @@ def save_tables(declarations: Declarations, names: Iterable[str], inputs: Exhibi
         write_table(Exhibit("table", name, declaration.title), make_table(declaration, inputs), folder)
 
 
-def draw(declaration: ExhibitDeclaration, inputs: FigureInputs, look: Style | None = None) -> "Drawing":
-    """A figure; `look` is the style of its function, if that is not the report's."""
-    from entropy_sentinel.rendering.figure_style import style  # imports matplotlib, which tables and pages do not need
+def draw(declaration: ExhibitDeclaration, inputs: FigureInputs, exhibit_style: Style | None = None) -> "Drawing":
+    """A figure; `exhibit_style` is the style of its function, if that is not the report's."""
+    from entropy_sentinel.rendering.figure_style import (
+        apply_style,  # imports matplotlib, which tables and pages do not need
+    )
 
-    with style(look):
+    with apply_style(exhibit_style):
         drawing: Drawing = declaration.load()(inputs)
         return drawing
 

@@ -7,7 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from entropy_sentinel.core.printable import make_printable
-from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.rendering import mathml
 
 
@@ -52,33 +52,33 @@ _HERE = Path(__file__).parent
 def render(template: str | Path, **content: object) -> str:
     """Render a page from a template, which can extend and import the templates of this folder."""
     template = Path(template)
-    return _environment(template.parent).get_template(template.name).render(**content)
+    return _make_environment(template.parent).get_template(template.name).render(**content)
 
 
-def fragment(kind: str, *content: object) -> str:
+def render_fragment(kind: str, *content: object) -> str:
     """The HTML of one exhibit: the macro `kind` of `exhibits.html.j2`."""
-    return str(getattr(_environment(_HERE).get_template("exhibits.html.j2").module, kind)(*content))
+    return str(getattr(_make_environment(_HERE).get_template("exhibits.html.j2").module, kind)(*content))
 
 
 def read_fragment(path: str | Path) -> Markup:
-    """Read a fragment written by `fragment` for use in a page; it is already escaped."""
+    """Read a fragment written by `render_fragment` for use in a page; it is already escaped."""
     return Markup(Path(path).read_text(encoding="utf-8"))
 
 
-def _visible(value: object) -> object:
+def _make_visible(value: object) -> object:
     """A text with visible characters for its control characters, which could turn the text around it."""
     return make_printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _environment(folder: Path) -> Environment:
+def _make_environment(folder: Path) -> Environment:
     environment = Environment(
         loader=FileSystemLoader([folder, _HERE]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
-        finalize=_visible,
+        finalize=_make_visible,
     )
-    environment.filters["number"] = number
-    environment.filters["formulas"] = mathml.parts
+    environment.filters["number"] = format_number
+    environment.filters["formulas"] = mathml.split_formulas
     return environment

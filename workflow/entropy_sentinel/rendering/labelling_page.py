@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.rendering.html_pages import render
-from entropy_sentinel.rendering.mathml import parts
+from entropy_sentinel.rendering.mathml import split_formulas
 
 _TEMPLATE = Path(__file__).with_name("labelling.html.j2")
 # The possible answers, by the key that is pressed.
@@ -14,12 +14,12 @@ ANSWERS = {"1": "correct", "2": "incorrect", "3": "unsure"}
 _TEXTS, _NOTES = ("context", "question", "response", "reference"), ("cut_off", "caution")
 
 
-def labelling_page(
+def render_labelling_page(
     title: str,
     rows: Sequence[dict[str, Any]],
     keys: Sequence[str],
     columns: Sequence[str],
-    given: Sequence[str | None],
+    initial_answers: Sequence[str | None],
     saved: dict[str, str],
     file: str,
     command: str,
@@ -45,10 +45,12 @@ def labelling_page(
             what the log has, and folded until somebody opens it, so that people judge before they compare.
     """
     names = dict.fromkeys([*_NOTES, *keys, *columns, *facts])
-    content, shown = [], []
+    content, page_rows = [], []
     for row in rows:
         content.append((row["response"], *[row[key] for key in keys]))
-        shown.append({name: row.get(name) for name in names} | {name: parts(row.get(name)) for name in _TEXTS})
+        page_rows.append(
+            {name: row.get(name) for name in names} | {name: split_formulas(row.get(name)) for name in _TEXTS}
+        )
     labels = [{"key": key, "answer": answer, "saved": saved.get(answer, "")} for key, answer in ANSWERS.items()]
     return render(
         _TEMPLATE,
@@ -58,8 +60,8 @@ def labelling_page(
         reference_is_rule=reference_is_rule,
         command=command,
         data={
-            "rows": shown,
-            "answers": list(given),
+            "rows": page_rows,
+            "answers": list(initial_answers),
             "labels": labels,
             "keys": list(keys),
             "columns": list(columns),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.rendering.exhibit_style import COLUMN, TEXT
 from entropy_sentinel.rendering.html_pages import Exhibit
 
@@ -37,30 +37,30 @@ class Latex(str):
 RHO, UP, DOWN, NONE = Latex(r"$\rho$"), Latex(r"$\uparrow$"), Latex(r"$\downarrow$"), Latex("--")
 
 
-def escape(text: str) -> str:
+def escape_latex(text: str) -> str:
     """A text as LaTeX that shows every character unchanged."""
     return text if isinstance(text, Latex) else " ".join(text.translate(_SPECIAL).split())
 
 
 def write_symbols(text: str) -> Latex:
     """A sentence as LaTeX in which the word rho is the letter."""
-    return Latex(re.sub(r"\brho\b", lambda _: RHO, escape(text)))
+    return Latex(re.sub(r"\brho\b", lambda _: RHO, escape_latex(text)))
 
 
-def join(*parts: str, separator: str = " ") -> Latex:
+def join_latex(*parts: str, separator: str = " ") -> Latex:
     """The parts as one LaTeX text."""
-    return Latex(separator.join(map(escape, parts)))
+    return Latex(separator.join(map(escape_latex, parts)))
 
 
 def lower_qualifier(title: str) -> Latex:
     r"""A title with its qualifier as subscript: `NLL sum` as `NLL\textsubscript{sum}`."""
     match = _QUALIFIED.fullmatch(title)
-    return Latex(rf"{match[1]}\textsubscript{{{match[2]}}}" if match else escape(title))
+    return Latex(rf"{match[1]}\textsubscript{{{match[2]}}}" if match else escape_latex(title))
 
 
 def format_share(value: float | None, decimals: int = 2) -> Latex:
     """A number with these decimals; a dash for null."""
-    return NONE if value is None else Latex(f"${number(value, f'.{decimals}f')}$")
+    return NONE if value is None else Latex(f"${format_number(value, f'.{decimals}f')}$")
 
 
 def format_spread(median: float | None, spread: float | None, decimals: int = 2) -> Latex:
@@ -68,7 +68,7 @@ def format_spread(median: float | None, spread: float | None, decimals: int = 2)
     if median is None:
         return NONE
     first, second = (
-        None if value is None else re.sub(r"^(-?)0\.", r"\1.", number(value, f".{decimals}f"))
+        None if value is None else re.sub(r"^(-?)0\.", r"\1.", format_number(value, f".{decimals}f"))
         for value in (median, spread)
     )
     return Latex(f"${first}$" if second is None else f"${first}_{{{second}}}$")
@@ -122,7 +122,7 @@ class PaperTable:
 
 
 def _estimate_width(text: str) -> float:
-    text = escape(text)
+    text = escape_latex(text)
     lowered = sum(len(match) for match in _LOWERED.findall(text))
     return _SUBSCRIPT * lowered + _CHARACTER * len(_COMMAND.sub("", _LOWERED.sub("", text)))
 
@@ -133,7 +133,7 @@ def lay_side_by_side(table: PaperTable, lanes: int) -> PaperTable:
         return table
     per_lane = -(-len(table.blocks) // lanes)
     parts = [table.blocks[first : first + per_lane] for first in range(0, len(table.blocks), per_lane)]
-    first, *others = table.columns
+    first, *rest = table.columns
     blocks = []
     for level in range(per_lane):
         beside = [part[level] if level < len(part) else None for part in parts]
@@ -149,7 +149,7 @@ def lay_side_by_side(table: PaperTable, lanes: int) -> PaperTable:
         blocks.append(Block(rows, Latex(head)))
     return replace(
         table,
-        columns=[*table.columns, *[rf"@{{\hspace{{18pt}}}}{first}", *others] * (len(parts) - 1)],
+        columns=[*table.columns, *[rf"@{{\hspace{{18pt}}}}{first}", *rest] * (len(parts) - 1)],
         headings=[*table.headings] * len(parts),
         blocks=blocks,
         spans=[*table.spans] * len(parts),
@@ -209,11 +209,11 @@ def _format_tabular(table: PaperTable, name: str, place: int) -> str:
             lines.append(rf"{heading} \\")
         lines += [rf"{_join_cells(row, table.columns)} \\" for row in block.rows]
     lines += [r"\bottomrule", r"\end{tabular}"]
-    more = " (continued)" if place else ""
+    suffix = " (continued)" if place else ""
     return format_float(
         "table",
         "\n".join(lines),
-        Latex(escape(table.caption) + more),
+        Latex(escape_latex(table.caption) + suffix),
         name if place == 0 else f"{name}-{place + 1}",
         is_wide=table.is_wide,
         setup=(_CLOSER if n_rows > _MANY_ROWS else r"\small") + r"\setlength{\tabcolsep}{4pt}",
@@ -229,7 +229,7 @@ def format_float(kind: str, body: str, caption: str, name: str, *, is_wide: bool
         r"\sbox2{%",
         rf"{body}}}%",
         r"\ifdim\wd2>\linewidth\resizebox{\linewidth}{!}{\usebox2}\else\usebox2\fi",
-        rf"\caption{{{escape(caption)}}}",
+        rf"\caption{{{escape_latex(caption)}}}",
         rf"\label{{{kind[:3]}:{name}}}",
         rf"\end{{{environment}}}",
     ]
@@ -239,7 +239,7 @@ def format_float(kind: str, body: str, caption: str, name: str, *, is_wide: bool
 def _join_cells(cells: Sequence[str], columns: Sequence[str | Wrapped]) -> str:
     texts = []
     for cell, column in zip(cells, columns, strict=True):
-        text = escape(cell)
+        text = escape_latex(cell)
         if isinstance(column, Wrapped):
             text = rf"\parbox[t]{{{column.width}in}}{{\raggedright {text}\strut}}"
         texts.append(text)
@@ -249,7 +249,7 @@ def _join_cells(cells: Sequence[str], columns: Sequence[str | Wrapped]) -> str:
 def _span_cells(spans: Sequence[tuple[str, int]]) -> str:
     cells = []
     for text, n_columns in spans:
-        cells.append(rf"\multicolumn{{{n_columns}}}{{c}}{{{escape(text)}}}")
+        cells.append(rf"\multicolumn{{{n_columns}}}{{c}}{{{escape_latex(text)}}}")
     return " & ".join(cells)
 
 

@@ -26,7 +26,7 @@ Node = list[Any]
 Part = str | dict[str, Any]
 
 
-def parts(text: str | None) -> list[Part] | None:
+def split_formulas(text: str | None) -> list[Part] | None:
     """Split a text into pieces of text and formulas, each with its `source` and its `math`; null for no text.
 
     A formula that cannot be parsed stays text.
@@ -37,26 +37,26 @@ def parts(text: str | None) -> list[Part] | None:
     end = 0
     for match in _FORMULA.finditer(text):
         [latex] = filter(None, match.groups())
-        math = _math(latex, block=match.lastgroup in ("block", "display"))
+        math = _convert_formula(latex, block=match.lastgroup in ("block", "display"))
         if math is not None:
             pieces += [text[end : match.start()], {"source": match[0], "math": math}]
             end = match.end()
     return [piece for piece in (*pieces, text[end:]) if piece]
 
 
-def _math(latex: str, block: bool) -> Node | None:
+def _convert_formula(latex: str, block: bool) -> Node | None:
     from latex2mathml.converter import convert_to_element
 
     if len(latex) > _LONGEST:
         return None
     try:
-        return _node(convert_to_element(latex, display="block" if block else "inline"))
+        return _convert_element(convert_to_element(latex, display="block" if block else "inline"))
     except Exception:  # any exception: the text is untrusted, and the parser has no common error class
         return None
 
 
-def _node(element: Element) -> Node:
+def _convert_element(element: Element) -> Node:
     if not _NAME.fullmatch(element.tag):
         raise ValueError(f"expected an element of MathML, got {element.tag!r}")
     attributes = {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES}
-    return [element.tag, attributes, html.unescape(element.text or ""), [_node(child) for child in element]]
+    return [element.tag, attributes, html.unescape(element.text or ""), [_convert_element(child) for child in element]]

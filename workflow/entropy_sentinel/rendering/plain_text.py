@@ -7,7 +7,7 @@ from tabulate import tabulate
 _SIDES = {"l": "left", "r": "right"}
 
 
-def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: str = "") -> list[str]:
+def format_text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: str = "") -> list[str]:
     """The lines of a table; `sides` aligns each column, `l` or `r`, by default `l`."""
     aligned = [_SIDES[side] for side in sides or "l" * len(headings)]
     # Without rows tabulate accepts no alignment.
@@ -15,6 +15,6 @@ def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: st
     return str(text).splitlines()
 
 
-def below(title: str, lines: Sequence[str]) -> str:
+def indent_lines(title: str, lines: Sequence[str]) -> str:
     """The lines below their title, indented."""
     return "\n".join([title, *(f"  {line}".rstrip() for line in lines)])

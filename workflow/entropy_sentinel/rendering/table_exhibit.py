@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from entropy_sentinel.formatting.text_format import number
-from entropy_sentinel.rendering.html_pages import Exhibit, fragment
-from entropy_sentinel.rendering.latex import escape
+from entropy_sentinel.formatting.text_format import format_number
+from entropy_sentinel.rendering.html_pages import Exhibit, render_fragment
+from entropy_sentinel.rendering.latex import escape_latex
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ class Table:
                 if value is None:
                     cells.append(self.words.get((place, column), "-"))
                 elif isinstance(value, float):
-                    cells.append(number(value, f".{self.decimals}f"))
+                    cells.append(format_number(value, f".{self.decimals}f"))
                 else:
                     cells.append(str(value))
             rows.append(cells)
@@ -56,7 +56,7 @@ class Table:
         """Whether each column holds numbers."""
         return [dtype.is_numeric() for dtype in self.frame.dtypes]
 
-    def on_a_page(self) -> tuple[list[str], list[list[str]], list[bool]]:
+    def page_cells(self) -> tuple[list[str], list[list[str]], list[bool]]:
         """Headings, rows and which columns hold numbers, for a page, which may be narrow.
 
         A table with many columns of numbers and fewer rows is transposed.
@@ -73,7 +73,7 @@ class Table:
         return ["Number", *names], transposed, [False, *[True] * len(names)]
 
 
-def headed(
+def select_headings(
     frame: pl.DataFrame, headings: Mapping[str, str], words: Mapping[str, Callable[[Any], str]] | None = None
 ) -> pl.DataFrame:
     """Select and rename the columns of a frame that have a heading; `words` has the texts for a column's values."""
@@ -105,9 +105,9 @@ def missing_notes(missing: Iterable[tuple[str, str, str]]) -> list[str]:
     notes = []
     for what, of_note in rows.items():
         names = list(of_note)
-        further = len(names) - _MOST_NAMED
-        if further > 1:
-            names = [*names[:_MOST_NAMED], f"and {further} more"]
+        n_omitted = len(names) - _MOST_NAMED
+        if n_omitted > 1:
+            names = [*names[:_MOST_NAMED], f"and {n_omitted} more"]
         notes.append(f"{what}: {'; '.join(names)}.")
     return notes
 
@@ -124,9 +124,9 @@ def write_table(exhibit: Exhibit, table: Table, folder: str | Path) -> None:
         _write_csv(table.published, Path(folder) / f"{exhibit.published.file}.csv")
         table = table if table.published.frame.height else replace(table, published=None)
     texts = {
-        "md": _markdown(exhibit, table),
-        "tex": _latex(exhibit, table),
-        "html": fragment("table", exhibit, table),
+        "md": _format_markdown(exhibit, table),
+        "tex": _format_latex(exhibit, table),
+        "html": render_fragment("table", exhibit, table),
     }
     for kind, text in texts.items():
         Path(f"{stem}.{kind}").write_text(text, encoding="utf-8")
@@ -139,26 +139,26 @@ def _write_csv(table: Table, path: str | Path) -> None:
     pd.DataFrame(table.frame.to_dict(as_series=False), columns=columns).to_csv(path, index=False)
 
 
-def _shown(table: Table) -> "pd.DataFrame":
+def _pandas_frame(table: Table) -> "pd.DataFrame":
     import pandas as pd
 
     return pd.DataFrame(table.cells(), columns=table.frame.columns)
 
 
-def _markdown(exhibit: Exhibit, table: Table) -> str:
-    shown = _shown(table)
+def _format_markdown(exhibit: Exhibit, table: Table) -> str:
+    cells = _pandas_frame(table)
     aligned = ["right" if numeric else "left" for numeric in table.numeric()]
-    body = shown.to_markdown(index=False, disable_numparse=True, colalign=aligned if len(shown) else None)
+    body = cells.to_markdown(index=False, disable_numparse=True, colalign=aligned if len(cells) else None)
     notes = "".join(f"- {note}\n" for note in table.notes)
     text = f"**{exhibit.heading}.** {table.caption}\n\n{body}\n\n{notes}"
-    return f"{text}\n{_markdown(exhibit.published, table.published)}" if table.published else text
+    return f"{text}\n{_format_markdown(exhibit.published, table.published)}" if table.published else text
 
 
-def _latex(exhibit: Exhibit, table: Table) -> str:
-    shown = _shown(table)
-    caption, *notes = map(escape, [f"{exhibit.title}. {table.caption}", *table.notes])
-    long = len(shown) > _PAGE_ROWS
-    styler = shown.style.hide(axis="index").format(escape="latex").format_index(axis="columns", escape="latex")
+def _format_latex(exhibit: Exhibit, table: Table) -> str:
+    cells = _pandas_frame(table)
+    caption, *notes = map(escape_latex, [f"{exhibit.title}. {table.caption}", *table.notes])
+    long = len(cells) > _PAGE_ROWS
+    styler = cells.style.hide(axis="index").format(escape="latex").format_index(axis="columns", escape="latex")
     body = styler.to_latex(
         environment="longtable" if long else None,
         hrules=True,
@@ -168,4 +168,4 @@ def _latex(exhibit: Exhibit, table: Table) -> str:
     )
     below = "".join(f"\\par\\footnotesize {note}\n" for note in notes)
     text = body + below if long else body.replace("\\end{table}", f"{below}\\end{{table}}")
-    return text + _latex(exhibit.published, table.published) if table.published else text
+    return text + _format_latex(exhibit.published, table.published) if table.published else text

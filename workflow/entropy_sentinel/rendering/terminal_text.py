@@ -18,7 +18,7 @@ _LOG_WIDTH = 10_000
 Part = str | Text | Table
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], last_is_total: bool = False) -> Table:
+def format_terminal_table(headings: Sequence[str], rows: Iterable[Sequence[str]], last_is_total: bool = False) -> Table:
     """Format a table with text in the first column and numbers in the others. Headings are wrapped, cells never.
 
     Every cell is on one line. Control characters in it are made visible and have no effect.
@@ -34,10 +34,10 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], last_is_total:
     return formatted
 
 
-def show(parts: Iterable[Part], file: TextIO | None = None) -> None:
+def print_parts(parts: Iterable[Part], file: TextIO | None = None) -> None:
     """Print lines and tables to `file` (default: standard output), an empty line around each table.
 
-    Control characters in lines are made visible and have no effect (`table` does this for tables). On a terminal a
+    Control characters in lines are made visible and have no effect (so does `format_terminal_table`). On a terminal a
     table has a rule, long headings and lines are wrapped to fit, and a table that is wider than the terminal is shown
     row by row. Elsewhere it is columns of text.
     """
@@ -56,9 +56,9 @@ def show(parts: Iterable[Part], file: TextIO | None = None) -> None:
             console.print("", part, "", sep="\n")
         elif console.is_terminal:
             console.size = (terminal_width, height)
-            console.print(_printable(part))
+            console.print(_make_printable(part))
         else:
-            console.print(_printable(part), soft_wrap=True)
+            console.print(_make_printable(part), soft_wrap=True)
 
 
 def _row_by_row(wide: Table, width: int) -> list[Text]:
@@ -81,9 +81,9 @@ def _row_by_row(wide: Table, width: int) -> list[Text]:
     return lines
 
 
-def _printable(part: str | Text) -> str | Text:
+def _make_printable(part: str | Text) -> str | Text:
     if isinstance(part, str):
         return make_printable(part)
-    shown = part.copy()
-    shown.plain = make_printable(part.plain)  # the length is unchanged, so the colours stay in place
-    return shown
+    visible = part.copy()
+    visible.plain = make_printable(part.plain)  # the length is unchanged, so the colours stay in place
+    return visible

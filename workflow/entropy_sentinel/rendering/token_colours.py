@@ -39,7 +39,7 @@ class Token:
         return float(np.exp(self.logprob))
 
     @property
-    def shown(self) -> str:
+    def display_text(self) -> str:
         """The token as a page shows it: line ends are visible; a token without a text is shown as its position."""
         if self.text is None:
             return f"{self.position} "
@@ -61,46 +61,46 @@ class Token:
 
 def read_tokens(
     row: Mapping[str, Any],
-    named: Sequence[str | None],
+    texts: Sequence[str | None],
     likely: Callable[[int], Sequence[str | None] | None],
     most: int,
     alternatives: int,
 ) -> Iterable[Token]:
     """Yield the tokens of a row of GENERATIONS, without the middle ones if it has more than `most`.
 
-    `named` has the text of each token, `likely(place)` those of the most likely tokens of a step, as
+    `texts` has the text of each token, `likely(place)` those of the most likely tokens of a step, as
     `hub.token_texts` reads them. It keeps `alternatives` likely tokens of each step. Yields nothing for a
     response without log-probabilities.
     """
     if row["top_logprobs"] is None:
         return
     n_tokens = row["n_tokens"]
-    shown: Iterable[int] = range(n_tokens)
+    positions: Iterable[int] = range(n_tokens)
     if n_tokens > most:
-        shown = [*range(most - most // 4), *range(n_tokens - most // 4, n_tokens)]
-    for place in shown:
+        positions = [*range(most - most // 4), *range(n_tokens - most // 4, n_tokens)]
+    for place in positions:
         top = np.asarray(row["top_logprobs"][place], dtype=float)  # (k,)
-        known = likely(place)
-        names: list[str | None] = [None] * len(top) if known is None else list(known)
-        if known is None:
+        likely_texts = likely(place)
+        names: list[str | None] = [None] * len(top) if likely_texts is None else list(likely_texts)
+        if likely_texts is None:
             # Without these, the sampled token is the only likely token with a known text.
             for rank in np.flatnonzero(top == row["token_logprobs"][place])[:1]:
-                names[rank] = named[place]
+                names[rank] = texts[place]
         kept = []
         for name, logprob in zip(names[:alternatives], top, strict=False):
             if logprob > ZERO_PROBABILITY:
                 kept.append((name, float(np.exp(logprob))))
-        yield Token(place + 1, named[place], row["token_logprobs"][place], entropy(top), tuple(kept))
+        yield Token(place + 1, texts[place], row["token_logprobs"][place], token_entropy(top), tuple(kept))
 
 
-def entropy(top_logprobs: Numbers) -> float:
+def token_entropy(top_logprobs: Numbers) -> float:
     """H(t) in nats over the most likely tokens of a step, truncated and not renormalised (paper, section 3)."""
     logprobs = np.asarray(top_logprobs, dtype=float)
     possible = logprobs[logprobs > ZERO_PROBABILITY]
     return abs(float(-(np.exp(possible) * possible).sum()))
 
 
-def parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+def split_tokens(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     """The shown tokens: a single part, or two, before and after the tokens that `read_tokens` left out."""
     for place, token in enumerate(tokens):
         if token.position != place + 1:
@@ -108,6 +108,6 @@ def parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     return [tokens]
 
 
-def cut(text: str) -> str:
+def truncate_text(text: str) -> str:
     """A text, truncated to 2,000 characters."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ... ({len(text) - _LONGEST:,} more characters)"

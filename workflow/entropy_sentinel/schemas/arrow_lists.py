@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.schemas.contract import read_provenance, readable
+from entropy_sentinel.schemas.contract import check_readable, read_provenance
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, scan_traces
 
 
 def list_column(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
     """One list per array, null for None; `dtype` is that of the values, an Array for arrays of two axes."""
-    given = [array for array in arrays if array is not None]
-    if not given:
+    present = [array for array in arrays if array is not None]
+    if not present:
         return pl.Series([None] * len(arrays), dtype=pl.List(dtype))
     lengths = [None if array is None else len(array) for array in arrays]
-    return split(pl.Series(np.concatenate(given), dtype=dtype), lengths)
+    return split_lists(pl.Series(np.concatenate(present), dtype=dtype), lengths)
 
 
-def split(values: pl.Series, lengths: Sequence[int | None] | np.ndarray) -> pl.Series:
+def split_lists(values: pl.Series, lengths: Sequence[int | None] | np.ndarray) -> pl.Series:
     """Split a flat series into one list per length, in order; null for None. The lengths add up to its length."""
     import pyarrow as pa
 
@@ -35,7 +35,7 @@ def split(values: pl.Series, lengths: Sequence[int | None] | np.ndarray) -> pl.S
     return pl.Series("value", lists, dtype=pl.List(values.dtype))
 
 
-def flat(lists: pl.Series) -> pl.Series:
+def flatten_lists(lists: pl.Series) -> pl.Series:
     """The values of a list column concatenated; null and empty lists add none."""
     return lists.explode(empty_as_null=False, keep_nulls=False)
 
@@ -58,7 +58,7 @@ def read_batches(
     try:
         # Buffers one page at a time; memory-mapped pages would count as the process's memory.
         with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            for batch in file.iter_batches(_rows(file.metadata, rows), columns=columns, use_threads=False):
+            for batch in file.iter_batches(_batch_rows(file.metadata, rows), columns=columns, use_threads=False):
                 yield pl.DataFrame(pl.from_arrow(batch))
     except pa.ArrowException as error:
         raise OSError(str(error)) from None
@@ -70,21 +70,21 @@ def read_traces(path: str | Path, columns: Sequence[str] = tuple(GENERATIONS.sch
     Raises the errors of `scan_traces`, and DamagedFileError for damage further inside.
     """
     scan_traces(path)
-    origin, there = read_provenance(path), pl.read_parquet_schema(path)
+    origin, schema = read_provenance(path), pl.read_parquet_schema(path)
     constants = {"model": pl.lit(origin["model"]), "benchmark": pl.lit(origin["benchmark"])}
     in_file = []
     for name in columns:
-        if name in there:
+        if name in schema:
             in_file.append(name)
         else:
             constants[name] = pl.lit(None, GENERATIONS.schema[name])
-    with readable(path, GENERATIONS.stage):
+    with check_readable(path, GENERATIONS.stage):
         for batch in read_batches(path, in_file):
             yield batch.with_columns(**constants).select(*columns, "model", "benchmark")
 
 
-def _rows(about: Any, most: int) -> int:
+def _batch_rows(metadata: Any, most: int) -> int:
     """The number of rows of a batch, from the mean uncompressed size of a row in the file's metadata."""
-    size: int = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
-    rows: int = about.num_rows
+    size: int = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    rows: int = metadata.num_rows
     return max(1, min(most, BYTES_AT_A_TIME * rows // max(size, 1)))

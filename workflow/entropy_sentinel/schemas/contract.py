@@ -34,10 +34,10 @@ class Column:
 
     def accepts(self, dtype: pl.DataType) -> bool:
         """Whether a column of this dtype follows the contract."""
-        return _without_width(dtype) == _without_width(self.dtype) if self.free_width else dtype == self.dtype
+        return _drop_width(dtype) == _drop_width(self.dtype) if self.free_width else dtype == self.dtype
 
 
-def _without_width(dtype: Dtype) -> Dtype:
+def _drop_width(dtype: Dtype) -> Dtype:
     """A dtype whose arrays have one entry each."""
     arrays = dtype.inner if isinstance(dtype, pl.List) else None
     return pl.List(pl.Array(arrays.inner, 1)) if isinstance(arrays, pl.Array) else dtype
@@ -106,13 +106,13 @@ class Contract:
     def read(self, path: str | Path, columns: list[str] | None = None) -> pl.DataFrame:
         """Read all rows of a file of this stage, all columns or some; raises DamagedFileError and ContractError."""
         lazy = self.scan(path)
-        known = lazy.collect_schema()
+        schema = lazy.collect_schema()
         for name in columns or ():
-            if name not in known:
+            if name not in schema:
                 raise ContractError(
-                    f"{path}: files of stage '{self.stage}' have no column '{name}'; columns: {', '.join(known)}"
+                    f"{path}: files of stage '{self.stage}' have no column '{name}'; columns: {', '.join(schema)}"
                 )
-        with readable(path, self.stage):
+        with check_readable(path, self.stage):
             frame = lazy.select(columns or list(self.schema)).collect()
         if set(self.key) <= set(frame.columns):
             self._check_key(frame, f"{path}: ")
@@ -121,12 +121,12 @@ class Contract:
     def scan(self, path: str | Path) -> pl.LazyFrame:
         """Open a file of this stage lazily; raise DamagedFileError, and ContractError for a file of another stage.
 
-        Damage further inside the file shows when its rows are read: read them `with readable(path)`.
+        Damage further inside the file shows when its rows are read: read them `with check_readable(path)`.
         """
-        with readable(path, self.stage):
+        with check_readable(path, self.stage):
             lazy = pl.scan_parquet(path, glob=False)
             schema = lazy.collect_schema()
-            stage = _provenance(path).get("stage", self.stage)
+            stage = _parse_provenance(path).get("stage", self.stage)
         if stage != self.stage:
             raise ContractError(f"{path}: must be a file of stage '{self.stage}', is from stage '{stage}'")
         absent = [column for column in self.columns if column.added and column.name not in schema]
@@ -153,10 +153,10 @@ class Contract:
 
 
 @contextmanager
-def readable(path: str | Path, stage: str = "") -> Iterator[None]:
+def check_readable(path: str | Path, stage: str = "") -> Iterator[None]:
     """Turn a failure to read the file `path` in this block into a DamagedFileError that says what to do.
 
-    It is for files of the pipeline; for files of the user, use `given`.
+    It is for files of the pipeline; for files of the user, use `check_user_file`.
     """
     try:
         yield
@@ -168,24 +168,24 @@ def readable(path: str | Path, stage: str = "") -> Iterator[None]:
         json.JSONDecodeError,
     ) as error:
         what = f"a whole Parquet file{f' of stage {stage!r}' if stage else ''}"
-        fact = f"{path}: must be {what}, {_damage(Path(path), error)}"
+        fact = f"{path}: must be {what}, {_describe_damage(Path(path), error)}"
         raise DamagedFileError(fact, "delete it: it is rebuilt when needed") from None
 
 
 @contextmanager
-def given(path: str | Path) -> Iterator[None]:
+def check_user_file(path: str | Path) -> Iterator[None]:
     """Turn a failure to read the user's file `path` in this block into an IncompleteFileError.
 
     The file may also be from the pipeline, for example a copy outside any study.
     """
     try:
-        with readable(path):
+        with check_readable(path):
             yield
     except DamagedFileError as error:
         raise IncompleteFileError(f"{error.args[0]}: cannot be read; get a complete copy of it") from None
 
 
-def _damage(path: Path, error: BaseException) -> str:
+def _describe_damage(path: Path, error: BaseException) -> str:
     if not path.exists():
         return "is not there"
     if not path.is_file():
@@ -200,20 +200,20 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
 
     Raises DamagedFileError, and ContractError for a file without provenance.
     """
-    with readable(path):
-        provenance = _provenance(path)
+    with check_readable(path):
+        provenance = _parse_provenance(path)
     if not provenance:
         raise ContractError(f"{path}: has no provenance of this pipeline; another program may have written it")
     return provenance
 
 
-def whose(path: str | Path, name: str, stage: str = "") -> list[Any]:
+def read_owners(path: str | Path, name: str, stage: str = "") -> list[Any]:
     """The models (`name` is "model"), benchmarks or the like of a file; none if it does not state them.
 
     They come from its provenance, or else a column, or else, for benchmarks, its item ids.
     """
-    with readable(path, stage):
-        provenance, lazy = _provenance(path), pl.scan_parquet(path, glob=False)
+    with check_readable(path, stage):
+        provenance, lazy = _parse_provenance(path), pl.scan_parquet(path, glob=False)
         columns = lazy.collect_schema()
         if name in provenance:
             return [provenance[name]]
@@ -225,6 +225,6 @@ def whose(path: str | Path, name: str, stage: str = "") -> list[Any]:
     return []
 
 
-def _provenance(path: str | Path) -> dict[str, Any]:
+def _parse_provenance(path: str | Path) -> dict[str, Any]:
     provenance = json.loads(pl.read_parquet_metadata(path).get(PROVENANCE_KEY, "{}"))
     return provenance if isinstance(provenance, dict) else {}

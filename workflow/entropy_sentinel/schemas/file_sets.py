@@ -13,7 +13,7 @@ def read_all(contract: Contract, paths: Sequence[str]) -> pl.DataFrame:
     return pl.concat([contract.frame([]), *map(contract.read, paths)])
 
 
-def read_several(contract: Contract, paths: Sequence[str], expected: Mapping[str, Collection[str]]) -> pl.DataFrame:
+def read_by_owner(contract: Contract, paths: Sequence[str], expected: Mapping[str, Collection[str]]) -> pl.DataFrame:
     """Read several files into one frame; each file's rows name their own model or group.
 
     `expected` has the values that a column can have. Raises ContractError for a file whose rows belong to another
@@ -27,8 +27,8 @@ def read_several(contract: Contract, paths: Sequence[str], expected: Mapping[str
             if any(value not in expected[column] for column, value in values.items()):
                 raise ContractError(f"{path}: its rows are of {owner}, which is not in this study; delete it")
             if owner in path_by_owner:
-                whose = f"of {owner}, and so are those of {path_by_owner[owner]}"
-                raise ContractError(f"{path}: its rows are {whose}; delete the wrong file")
+                owners = f"of {owner}, and so are those of {path_by_owner[owner]}"
+                raise ContractError(f"{path}: its rows are {owners}; delete the wrong file")
             path_by_owner[owner] = path
         frames.append(frame)
     return pl.concat(frames)

@@ -19,7 +19,7 @@ RESPONSE_COLUMNS = (MODEL_COLUMN, BENCHMARK_COLUMN, ITEM_COLUMN, SAMPLE_COLUMN)
 ITEM = ("benchmark", "item_id")
 
 
-def of_responses(traces: pl.LazyFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def align_rows(traces: pl.LazyFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """The row of each response in the order of the traces; null if `rows` has none with its RESPONSE key."""
     return traces.select(RESPONSE).collect().join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
 
@@ -30,5 +30,9 @@ def item_numbers(responses: pl.DataFrame) -> np.ndarray:
     Items without a name, as in some logs, are all different.
     """
     number = pl.struct(ITEM).rank("dense").cast(pl.Int64)
-    own = -1 - pl.int_range(pl.len(), dtype=pl.Int64)
-    return responses.select(pl.when(pl.col("item_id").is_null()).then(own).otherwise(number)).to_series().to_numpy()
+    unique_numbers = -1 - pl.int_range(pl.len(), dtype=pl.Int64)
+    return (
+        responses.select(pl.when(pl.col("item_id").is_null()).then(unique_numbers).otherwise(number))
+        .to_series()
+        .to_numpy()
+    )

@@ -86,13 +86,13 @@ class Family:
     compares_texts: bool = field(default=False, repr=False, kw_only=True)
 
 
-def contract_of(family: Family) -> Contract:
+def signal_contract(family: Family) -> Contract:
     """The contract of a family's files; columns of its own may follow."""
     columns = (*RESPONSE_COLUMNS, *(signal.column for signal in family.signals))
     return Contract(stage="signals", open=True, key=RESPONSE, columns=columns)
 
 
-def with_reasons(frame: pl.DataFrame, signals: Iterable[str], reason: str = "reason") -> pl.DataFrame:
+def add_reasons(frame: pl.DataFrame, signals: Iterable[str], reason: str = "reason") -> pl.DataFrame:
     """The frame with the missing signals of each row named in a null `reason`.
 
     A signal is missing if it is not a finite number. A row with a reason counts as one without features.

@@ -43,7 +43,7 @@ OBSERVATIONS = Contract(
 DOMAIN = pl.coalesce(pl.format("{}/{}", "benchmark", "kind"), "benchmark").alias("domain")
 
 
-def observations_of(families: Iterable[str]) -> Contract:
+def observation_contract(families: Iterable[str]) -> Contract:
     """The contract of observations with the signals of these families and of `tokens`."""
     columns = list(OBSERVATIONS.columns)
     for family in families:
@@ -51,7 +51,7 @@ def observations_of(families: Iterable[str]) -> Contract:
     return replace(OBSERVATIONS, open=False, columns=tuple(columns))
 
 
-def families_of(path: str | Path) -> list[str]:
+def read_families(path: str | Path) -> list[str]:
     """The families other than `tokens` whose signals a file of observations has."""
     families: list[str] = read_provenance(path).get("families", [])
     return families
@@ -59,4 +59,4 @@ def families_of(path: str | Path) -> list[str]:
 
 def read_observations(path: str | Path) -> pl.DataFrame:
     """All rows of a file of observations, with the signals of its families."""
-    return observations_of(families_of(path)).read(path)
+    return observation_contract(read_families(path)).read(path)

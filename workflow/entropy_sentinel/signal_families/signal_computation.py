@@ -7,7 +7,7 @@ import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.extension_guard import guard_extension
-from entropy_sentinel.signal_families.signal_registry import FAMILIES, FAMILY_OF, SIGNALS, TOKENS, rules_of
+from entropy_sentinel.signal_families.signal_registry import FAMILIES, FAMILY_OF, SIGNALS, TOKENS, find_rules
 
 
 def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -33,7 +33,7 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple
     return values.with_columns(pl.col(names).cast(pl.Float64)), facts
 
 
-def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+def add_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Features of a log's responses with the signals `names`: the log's columns, computed where they are null.
 
     A signal that needs more than the traces of one response is null if the log lacks it. Raises ConfigError for an
@@ -45,7 +45,7 @@ def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[s
             raise ConfigError(f"signals: '{name}' is a family; name the signals that you need: {own_signals}")
         if name not in SIGNALS:
             raise ConfigError(f"signals: unknown signal '{name}'; known: {', '.join(SIGNALS)}")
-    columns = {name: _numbers(features, name) for name in names}
+    columns = {name: _numeric_column(features, name) for name in names}
     # A family computes all of its signals at once.
     incomplete = dict.fromkeys(FAMILY_OF[name] for name in names if columns[name].has_nulls())
     for family in filter(is_computed, incomplete):
@@ -56,7 +56,7 @@ def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[s
     return features.with_columns(**columns)
 
 
-def _numbers(features: pl.DataFrame, name: str) -> pl.Series:
+def _numeric_column(features: pl.DataFrame, name: str) -> pl.Series:
     """A column as numbers; other values are null, and all are null if the column is missing."""
     if name not in features.columns:
         return pl.Series(name, [None] * len(features), pl.Float64)
@@ -66,4 +66,4 @@ def _numbers(features: pl.DataFrame, name: str) -> pl.Series:
 def is_computed(family: str) -> bool:
     """Whether a family needs only the traces of one response."""
     declared = FAMILIES[family]
-    return family != TOKENS and rules_of(family) is None and not declared.per_item and declared.asks is None
+    return family != TOKENS and find_rules(family) is None and not declared.per_item and declared.asks is None

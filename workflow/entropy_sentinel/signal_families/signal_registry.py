@@ -11,29 +11,29 @@ from types import ModuleType
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.registry_entries import load_values
-from entropy_sentinel.features.feature_registry import CATALOGUE, TAKEN
+from entropy_sentinel.features.feature_registry import CATALOGUE, RESERVED_NAMES
 from entropy_sentinel.schemas.signal_schema import Family, Signal
 
 TOKENS = "tokens"
 
 
-def _families() -> dict[str, Family]:
+def _load_families() -> dict[str, Family]:
     families = {TOKENS: Family("statistics of a response's log-probabilities", tuple(CATALOGUE.values()))}
-    taken = dict.fromkeys((*CATALOGUE, *TAKEN), TOKENS)
+    owners = dict.fromkeys((*CATALOGUE, *RESERVED_NAMES), TOKENS)
     for name, family in sorted(load_values("signals", Family).items()):
         families[name] = family
         for signal in family.signals:
             # The name becomes part of estimator names, and so of file names.
             if not re.fullmatch(r"[a-z][a-z0-9_]*", signal.name):
                 raise ConfigError(f"{module_of(name)}: a signal's name must be like `a_name`, got {signal.name!r}")
-            if signal.name in taken:
+            if signal.name in owners:
                 # A feature of an extension may have the name of one of the package's signals.
                 feature = extensions.get_module_name("features", signal.name) if signal.name in CATALOGUE else ""
                 by = f", a feature of {feature}" if feature else ""
                 raise ConfigError(
-                    f"{module_of(name)}: signal '{signal.name}' is taken by the family '{taken[signal.name]}'{by}"
+                    f"{module_of(name)}: signal '{signal.name}' is taken by the family '{owners[signal.name]}'{by}"
                 )
-            taken[signal.name] = name
+            owners[signal.name] = name
     return families
 
 
@@ -42,20 +42,20 @@ def module_of(family: str) -> str:
     return extensions.get_module_name("signals", family)
 
 
-def asking_of(family: str) -> ModuleType:
+def load_requery_module(family: str) -> ModuleType:
     """The module with the questions that a family asks a model again; only for families with `asks`."""
     declared = FAMILIES[family].asks
     assert declared is not None  # the only families that are asked about
     return declared.asking()
 
 
-def rules_of(family: str) -> Path | None:
+def find_rules(family: str) -> Path | None:
     """The path of a family's own rules; None if its signals come only from the traces."""
     path = extensions.get_folder("signals", family) / "rules.smk"
     return path if path.is_file() else None
 
 
-FAMILIES: dict[str, Family] = _families()
+FAMILIES: dict[str, Family] = _load_families()
 SIGNALS: dict[str, Signal] = {}
 # The name of each signal's family.
 FAMILY_OF: dict[str, str] = {}

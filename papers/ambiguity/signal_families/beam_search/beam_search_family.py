@@ -11,7 +11,7 @@ from pydantic import Field
 
 from entropy_sentinel.core.section_base import Settings, Whole
 from entropy_sentinel.schemas.generation_schema import TOP_K
-from entropy_sentinel.schemas.response_schema import RESPONSE, of_responses
+from entropy_sentinel.schemas.response_schema import RESPONSE, align_rows
 from entropy_sentinel.schemas.signal_schema import EnginePass, Family, Signal
 from papers.ambiguity.signal_families.beam_search.beam_search_frames import BEAMS
 
@@ -32,7 +32,7 @@ _MSP = "1 - probability of the likeliest response that a beam search finds; the 
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """A row per response, in order: the signal, or `msp_reason` without one. `asked` is the pass."""
     rows = BEAMS.read(asked, [*RESPONSE, "logprobs", "reason"])
-    responses = of_responses(traces, rows)
+    responses = align_rows(traces, rows)
     likeliest = pl.col("logprobs").list.first()
     return responses.select(msp=1 - likeliest.exp(), msp_reason="reason")
 

@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import Field
 
 from entropy_sentinel.core.section_base import Number, Settings
-from entropy_sentinel.schemas.response_schema import RESPONSE, of_responses
+from entropy_sentinel.schemas.response_schema import RESPONSE, align_rows
 from entropy_sentinel.schemas.signal_schema import EnginePass, Family, Signal
 from papers.intervals.signal_families.integers.integers_frames import INTEGERS
 
@@ -38,7 +38,7 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     `asked` is the file of the pass. The probabilities are divided by their sum.
     """
     rows = INTEGERS.read(asked, [*RESPONSE, "logprobs", "reason"])
-    responses = of_responses(traces, rows)
+    responses = align_rows(traces, rows)
     logprobs, p = pl.col("logprobs"), pl.element().exp() / pl.element().exp().sum()
     return responses.select(
         # Very low log-probabilities underflow to 0 and add nothing; if all do, there is no distribution.

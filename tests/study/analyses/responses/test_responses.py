@@ -15,8 +15,8 @@ from rich.console import Console
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.hub.token_texts import TokenTexts
-from entropy_sentinel.rendering.terminal_text import show
-from entropy_sentinel.rendering.token_colours import FULL, cut, entropy, parts
+from entropy_sentinel.rendering.terminal_text import print_parts
+from entropy_sentinel.rendering.token_colours import FULL, split_tokens, token_entropy, truncate_text
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.estimate_schema import SCORES
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, TOP_K
@@ -124,9 +124,9 @@ def test_a_response_without_features_is_not_a_candidate():
 
 def test_entropy_is_truncated_and_takes_impossible_tokens_as_nothing():
     # Half, a quarter, and a quarter that is not among the most likely: ln 2 / 2 + ln 4 / 4.
-    assert entropy(step(0.5, 0.25)) == pytest.approx(math.log(2))
-    assert entropy(step(1.0)) == 0
-    assert entropy([-math.inf, 0.0]) == 0
+    assert token_entropy(step(0.5, 0.25)) == pytest.approx(math.log(2))
+    assert token_entropy(step(1.0)) == 0
+    assert token_entropy([-math.inf, 0.0]) == 0
 
 
 def test_tokens_have_texts_probabilities_and_the_sampled_ones_name(tmp_path, tokenizer):
@@ -212,7 +212,7 @@ def test_the_middle_of_a_long_response_is_left_out(tmp_path):
     (response,) = read_responses(files(paths), [("b-0", 0)], FOREST, 10, 0)
     assert [token.position for token in response.tokens] == [1, 2, 3, 4, 5, 6, 7, 8, 29, 30]
     assert response.left_out == 20
-    assert [len(part) for part in parts(response.tokens)] == [8, 2]
+    assert [len(part) for part in split_tokens(response.tokens)] == [8, 2]
     assert "20 tokens are left out" in render_page("l", "m", None, [("b", [(response, [])])], None, 0)
 
 
@@ -265,8 +265,8 @@ def test_a_page_is_bounded(tmp_path):
     # All are wrong: the most and the least certain, and the first of these once more.
     assert Tags(page.read_text()).found.count("article") == 2
     assert page.stat().st_size < 4 * 400 * 600
-    assert cut("x" * 2000) == "x" * 2000
-    assert cut("x" * 2001).endswith("... (1 more characters)")
+    assert truncate_text("x" * 2000) == "x" * 2000
+    assert truncate_text("x" * 2001).endswith("... (1 more characters)")
 
 
 def test_the_preferred_estimator_gives_p_correct_or_else_the_first(tmp_path):
@@ -284,7 +284,7 @@ def study(paths: dict[str, str]) -> terminal.ModelFiles:
 
 def said(parts: list[terminal.Part]) -> str:
     stream = io.StringIO()
-    show(parts, stream)
+    print_parts(parts, stream)
     return stream.getvalue()
 
 

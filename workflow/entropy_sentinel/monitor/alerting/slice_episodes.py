@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.monitor.alert import Row
 from entropy_sentinel.monitor.alert_codes import AlertCode, AlertKind, Flag, FlagCode
 from entropy_sentinel.monitor.episodes import Episode
@@ -146,7 +146,7 @@ class _WatchedAccuracy(NamedTuple):
 def _select_watched_accuracy(row: Row) -> _WatchedAccuracy:
     """The estimated accuracy; without an estimate, that from labels."""
     if row["estimated_accuracy"] is None:
-        words = f"with {counted(row.get('n_labelled', 0), 'label')}, accuracy"
+        words = f"with {format_count(row.get('n_labelled', 0), 'label')}, accuracy"
         if row.get("witness"):
             words = f"by {row['witness']}, accuracy"
         return _WatchedAccuracy(words, row.get("use_accuracy"), row.get("use_upper"))

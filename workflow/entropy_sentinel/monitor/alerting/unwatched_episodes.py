@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.core.option_texts import format_option
-from entropy_sentinel.formatting.text_format import counted, listed
+from entropy_sentinel.formatting.text_format import format_count, list_names
 from entropy_sentinel.logs.response_keys import UNKNOWN_MODEL
 from entropy_sentinel.monitor.alert import Subject
 from entropy_sentinel.monitor.alert_codes import AlertKind
@@ -234,7 +234,7 @@ def _make_model_message(model: str, old_models: Sequence[str]) -> Callable[[_Occ
     def message(occurrence: _Occurrence) -> str:
         n, total, when = occurrence.last_count.n, occurrence.total, occurrence.window
         newest = f", {n:,} of them in {when}" if when and n < total else ""
-        what = f"{counted(total, 'response')} {model_text}{newest} ({reason})"
+        what = f"{format_count(total, 'response')} {model_text}{newest} ({reason})"
         return what if occurrence.is_over else f"{what}. {remedy}"
 
     return message
@@ -252,7 +252,7 @@ def _make_reason_message(code: str, reason: str, remedy: str | None) -> Callable
         if occurrence.is_over:
             return what
         slices_text = (
-            f"; {listed(occurrence.last_count.slices, _MOST_NAMED_SLICES, '; ')}"
+            f"; {list_names(occurrence.last_count.slices, _MOST_NAMED_SLICES, '; ')}"
             if occurrence.last_count.slices
             else ""
         )
@@ -270,7 +270,7 @@ def _make_column_message(column: str) -> Callable[[_Occurrence], str]:
 
 
 def _format_share(occurrence: _Occurrence) -> str:
-    what = f"{occurrence.last_count.n:,} of {counted(occurrence.last_count.total, 'response')}"
+    what = f"{occurrence.last_count.n:,} of {format_count(occurrence.last_count.total, 'response')}"
     return f"{what} in {occurrence.window}" if occurrence.window else what
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import NO_USE, RANKING, TOO_FEW, USABLE
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.monitor.alert_codes import Flag, FlagCode
 from entropy_sentinel.monitor.reading.problem_collection import describe_overrides
 from entropy_sentinel.monitor.slice_columns import STATISTICS
@@ -78,7 +78,7 @@ class SliceFlagger:
         if row["n_estimated"] < self._min_responses:
             kind = " with an estimate" if self._has_estimates else ""
             flags[Flag.FEW_RESPONSES] = (
-                f"{counted(row['n_estimated'], 'response')}{kind}, fewer than {self._min_responses}"
+                f"{format_count(row['n_estimated'], 'response')}{kind}, fewer than {self._min_responses}"
             )
         for statistic in STATISTICS.values():
             if statistic.flag and (row[statistic.name] or 0) > LARGEST_SHARE:
@@ -88,7 +88,7 @@ class SliceFlagger:
             flags[Flag.EXCLUDED] = f"{row['n_excluded']:,} of {row['n_responses']:,} responses {problem}"
         if n_same := row["n_same_model"]:
             flags[Flag.SAME_MODEL] = (
-                f"{n_same:,} of {counted(row['n_estimated'], 'response')} are of a model that counts as "
+                f"{n_same:,} of {format_count(row['n_estimated'], 'response')} are of a model that counts as "
                 f"'{self._model}' ({format_option('same_model')}), so the interval rests on this assumption"
             )
         if why := explain_ambiguity(*questions):

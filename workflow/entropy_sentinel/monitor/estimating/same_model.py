@@ -13,7 +13,7 @@ import numpy as np
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_support import NOISE
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.monitor.monitor_options import MonitorOptions
 from entropy_sentinel.monitor.reading.window_times import convert_from_clock
 from entropy_sentinel.monitor.summing.sum_merging import SliceTable
@@ -60,7 +60,7 @@ class SameModelComparison:
     distance: float | None = None
     by_chance: float | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The comparison; JSON-serialisable."""
         windows = {} if self.since is None else {"n_windows": self.n_windows, "window": self.window}
         return {
@@ -76,13 +76,13 @@ class SameModelComparison:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "SameModelComparison":
-        """What `as_dict` returned."""
+        """What `to_dict` returned."""
         since = content["since"] and datetime.fromisoformat(content["since"])
         return cls(**{**content, "since": since})
 
     def describe(self) -> str:
         """What changed, and how the two names compare."""
-        names = ", ".join(f"{name} ({counted(n, 'response')})" for name, n in self.names.items())
+        names = ", ".join(f"{name} ({format_count(n, 'response')})" for name, n in self.names.items())
         option = format_option("same_model")
         text = f"{names} counts as {self.model} ({option}), which is an assumption: intervals are wider. "
         if self.distance is None or self.by_chance is None or self.since is None:

@@ -14,8 +14,8 @@ from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.familiarity import FEWEST
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
-from entropy_sentinel.features.hashed_tokens import COLUMN, KIND, counts_of
-from entropy_sentinel.formatting.text_format import listed
+from entropy_sentinel.features.hashed_tokens import COLUMN, KIND, count_buckets
+from entropy_sentinel.formatting.text_format import list_names
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.monitor_options import NOT_VALIDATED
 from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX
@@ -68,7 +68,7 @@ def judge_familiarity(estimator: FittedEstimator, rows: pl.DataFrame, by: Sequen
         why = Unjudged.ESTIMATOR_WITHOUT_WORDS if familiarity is None else Unjudged.NO_WORDS
         return _make_familiarity([None] * len(rows), [why] * len(rows))
     alike = (pl.col(KIND) == familiarity.kind) & pl.col("excluded").is_null()
-    states = counts_of(rows.select(pl.when(alike).then(COLUMN)).to_series(), slices, n_slices)
+    states = count_buckets(rows.select(pl.when(alike).then(COLUMN)).to_series(), slices, n_slices)
     other_words = rows.select(pl.col(KIND).is_not_null() & (pl.col(KIND) != familiarity.kind)).to_series().to_numpy()
     n_other = np.bincount(slices[other_words], minlength=n_slices)
     has_words = np.bincount(slices[rows[KIND].is_not_null().to_numpy()], minlength=n_slices) > 0
@@ -120,9 +120,11 @@ def describe_familiarity(scores: pl.DataFrame, by: Sequence[str]) -> list[str]:
     lines = []
     if unlike := _format_slices(slices.filter("unfamiliar"), names):
         why = "unlike every labelled domain, so P(correct) may be far off; label some"
-        lines.append(f"{Flag.UNFAMILIAR.words}: {listed(unlike, _MOST_NAMES)}: {why}")
+        lines.append(f"{Flag.UNFAMILIAR.words}: {list_names(unlike, _MOST_NAMES)}: {why}")
     for (reason,), part in slices.drop_nulls("familiarity_reason").group_by("familiarity_reason", maintain_order=True):
-        where = f" of {listed(_format_slices(part, names), _MOST_NAMES)}" if reason == Unjudged.FEW_RESPONSES else ""
+        where = (
+            f" of {list_names(_format_slices(part, names), _MOST_NAMES)}" if reason == Unjudged.FEW_RESPONSES else ""
+        )
         lines.append(f"{NOT_JUDGED}: familiarity{where}: {_explain_reason(str(reason))}")
     return lines
 

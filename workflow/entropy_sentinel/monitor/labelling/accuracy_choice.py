@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.monitor.alert_codes import AccuracyNote, Flag
 from entropy_sentinel.monitor.monitor_options import FROM_BOTH, FROM_ESTIMATE, FROM_LABELS
 from entropy_sentinel.statistics.monitoring.label_combination import combine_labels
@@ -136,9 +136,9 @@ def _explain_width(row: Row) -> _Note | None:
         return None
     note = (
         f"{AccuracyNote.WIDER.words} ({width_with_labels:.2f} instead of {width:.2f}) because it does not "
-        f"assume that the slice resembles the labelled domains ({counted(n, 'label')}, with the estimator as "
+        f"assume that the slice resembles the labelled domains ({format_count(n, 'label')}, with the estimator as "
         f"exact as {row['labels_worth']:.0f} without it)"
     )
     n_more_labels = math.ceil(n * (width_with_labels / width) ** 2) - n if width > 0 else 0
-    advice = f"; about {counted(n_more_labels, 'more label')} would make it as narrow" if n_more_labels else ""
+    advice = f"; about {format_count(n_more_labels, 'more label')} would make it as narrow" if n_more_labels else ""
     return _Note(AccuracyNote.WIDER, f"{note}{advice}")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from entropy_sentinel.formatting.text_format import counted, listed
+from entropy_sentinel.formatting.text_format import format_count, list_names
 
 # Slices that a message names.
 _MOST_NAMES = 5
@@ -40,10 +40,13 @@ class Interruption:
     def __str__(self) -> str:
         parts = [
             self.message.removesuffix("."),
-            f"{self.n_missing:,} of {counted(self.n_responses, 'response')} have no answer (reason: {self.code.value})",
+            f"{self.n_missing:,} of {format_count(self.n_responses, 'response')} have no answer (reason: "
+            f"{self.code.value})",
         ]
         if self.has_weights:
-            without = f", except {listed(list(self.slices), _MOST_NAMES)}, without any answer" if self.slices else ""
+            without = (
+                f", except {list_names(list(self.slices), _MOST_NAMES)}, without any answer" if self.slices else ""
+            )
             parts.append(f"the answered ones represent all responses of their slices by larger weights{without}")
         parts.append("to continue, run the same again: answers that are paid for come from the cache")
         return "; ".join(parts)

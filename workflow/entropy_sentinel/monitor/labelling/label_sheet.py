@@ -15,7 +15,7 @@ from entropy_sentinel.formatting.spreadsheet import read_csv, write_table
 from entropy_sentinel.logs.conversation import LoggedMessage
 from entropy_sentinel.monitor.labelling.sample_plan import Sample
 from entropy_sentinel.monitor.labelling.sample_table import MESSAGES, REFERENCE_ANSWER
-from entropy_sentinel.rendering.labelling_page import labelling_page
+from entropy_sentinel.rendering.labelling_page import render_labelling_page
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.witness_schema import JUDGE
 
@@ -184,7 +184,7 @@ def write_page(sample: Sample, path: str | Path) -> None:
             row | {"context": _describe_context(messages)}
             for row, messages in zip(page_rows, rows[MESSAGES], strict=True)
         ]
-    content = labelling_page(
+    content = render_labelling_page(
         "Responses to label",
         page_rows,
         keys,

@@ -20,7 +20,7 @@ from entropy_sentinel.core.option_classes import document_options
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.familiarity import residuals_if_unfamiliar
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.estimators.training_predictions import predict
+from entropy_sentinel.estimators.training_predictions import predict_responses
 from entropy_sentinel.monitor.labelling.accuracy_choice import is_reliable
 from entropy_sentinel.monitor.labelling.cold_start_allocation import (
     LABELS_A_SLICE,
@@ -248,7 +248,7 @@ def draw_sample(estimator: FittedEstimator | str | Path | None, logs: LogSources
     slices = rows.group_by(SLICE, *names, maintain_order=True).agg(n_responses=pl.len()).rename(names)
     # The rows are sorted by slice.
     places = np.split(np.arange(len(rows)), slices["n_responses"].cum_sum().to_numpy()[:-1])
-    p, order = predict(saved.estimator, rows), rows[ORDER].to_numpy()
+    p, order = predict_responses(saved.estimator, rows), rows[ORDER].to_numpy()
     unfamiliar = _find_unfamiliar(saved, rows, len(slices))
     least = np.full(len(slices), LABELS_A_SLICE if settings.per_slice is None else settings.per_slice)
     if settings.per_slice is None and settings.budget >= least.sum() + LABELS_IF_UNFAMILIAR * unfamiliar.sum():

@@ -18,7 +18,7 @@ from entropy_sentinel.api.response_reading import open_logs
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.printable import make_one_line
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.judges.answer_matching import explain_missing_answer
 from entropy_sentinel.logs.conversation import CONVERSATION
 from entropy_sentinel.logs.reader_base import QUESTION
@@ -71,7 +71,8 @@ def join_partner(rows: pl.DataFrame, traces: Any, model: str | None) -> JudgedSa
     pairs = [(text, response) for text, response in zip(texts, responses, strict=True) if text and response]
     if pairs and all(text == response.strip() for text, response in pairs):
         notices.append(
-            f"all {counted(len(pairs), 'answer')} of {name} are the same texts as the logged responses: check that the "
+            f"all {format_count(len(pairs), 'answer')} of {name} are the same texts as the logged "
+            "responses: check that the "
             "logs are those of another model"
         )
     return JudgedSample(
@@ -107,7 +108,7 @@ def _read_answers(traces: Any) -> tuple[pl.DataFrame, list[str]]:
     if logs.summary.n_bad:
         first = next(iter(logs.summary.bad))
         notices.append(
-            f"{counted(logs.summary.n_bad, 'record')} of the other model's logs cannot be read, the first: "
+            f"{format_count(logs.summary.n_bad, 'record')} of the other model's logs cannot be read, the first: "
             f"{first.where}: {first.problem}"
         )
     order = [pl.col("is_greedy").not_(), "time"]
@@ -194,7 +195,8 @@ def _describe_no_match(asked: Sequence[_AskedQuestion], answers: pl.DataFrame, n
     """The error for logs without any answer to the questions of the sample."""
     answer_questions = _list_questions(answers)
     return (
-        f"agrees_with: the logs have {counted(len(answer_questions), 'answer')} of {make_one_line(name)}, but none has "
+        f"agrees_with: the logs have {format_count(len(answer_questions), 'answer')} of "
+        f"{make_one_line(name)}, but none has "
         "the "
         f"id or the question of a response of the sample. Ids of the sample: {_format_examples(asked, 0)}; of the "
         "logs: "

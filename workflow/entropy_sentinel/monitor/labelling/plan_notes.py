@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.api.domains import advise_domains, count_domains, find_domain_columns
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
-from entropy_sentinel.formatting.text_format import counted, listed
+from entropy_sentinel.formatting.text_format import format_count, list_names
 from entropy_sentinel.monitor.labelling.cold_start_allocation import (
     LABELS_A_SLICE,
     Allocation,
@@ -183,7 +183,7 @@ def _describe_left_out(plan: Allocation, options: SampleOptions) -> Iterator[str
         yield (
             f"not sampled (beyond the budget): {_format_values(unaffordable, by)}. {options.budget:,} labels are "
             f"{least} for each "
-            f"of {counted(len(plan.slices), 'value')} of {', '.join(options.by)}; name a column with fewer values "
+            f"of {format_count(len(plan.slices), 'value')} of {', '.join(options.by)}; name a column with fewer values "
             f"({format_option('by')}), or raise the budget: {format_option('budget', needed)} is enough for all"
         )
     elif len(unaffordable):
@@ -200,7 +200,7 @@ def _format_values(sizes: pl.DataFrame, by: Mapping[str, str]) -> str:
     for row in sizes.iter_rows(named=True):
         value = "/".join("-" if row[name] is None else str(row[name]) for name in by)
         names.append(f"{value} ({row['n_responses']:,})")
-    return listed(names, _MOST_VALUES)
+    return list_names(names, _MOST_VALUES)
 
 
 def _explain_unfittable(rows: pl.DataFrame) -> str:
@@ -211,7 +211,7 @@ def _explain_unfittable(rows: pl.DataFrame) -> str:
             "be fitted, and drops are seen only in new labels"
         )
     models = rows["model"].n_unique()
-    why = counted(models, "model") if models > 1 else "several kinds of log-probabilities"
+    why = format_count(models, "model") if models > 1 else "several kinds of log-probabilities"
     one = format_option("where", "model=NAME", function="read_features")
     return f"these responses are of {why}, and an estimator is for one: `fit` needs {one}"
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.printable import make_one_line
-from entropy_sentinel.formatting.text_format import html, number
+from entropy_sentinel.formatting.text_format import format_html, format_number
 from entropy_sentinel.monitor.labelling.cold_start_allocation import VERDICTS_A_LABEL
 from entropy_sentinel.monitor.labelling.expected_widths import ASSUMED_ACCURACY
 from entropy_sentinel.monitor.labelling.judge_budget import CHARACTERS_A_TOKEN, MAX_TOKENS, JudgeBudget
@@ -96,7 +96,7 @@ class Sample:
         return "\n  ".join(map(make_one_line, [summarise_sample(self), *explain_sample(self)]))
 
     def _repr_html_(self) -> str:
-        return html(summarise_sample(self), explain_sample(self), *make_sample_tables(self))
+        return format_html(summarise_sample(self), explain_sample(self), *make_sample_tables(self))
 
 
 def summarise_sample(sample: Sample) -> str:
@@ -125,7 +125,7 @@ def make_slice_table(sample: Sample) -> Table:
         values = ["-" if row[name] is None else str(row[name]) for name in by]
         cells = [", ".join(values) or EVERYTHING]
         cells += [f"{row[name]:,}" for name in counts]
-        cells += [_bracket_unfamiliar(number(row[name]), name, row) for name in shares]
+        cells += [_bracket_unfamiliar(format_number(row[name]), name, row) for name in shares]
         rows.append(cells)
     return headings, rows
 

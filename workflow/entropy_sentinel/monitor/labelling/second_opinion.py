@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.extras import install_command
 from entropy_sentinel.core.option_texts import format_option
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.judges.answer_matching import TRUNCATED, is_comparable, match_answers
 from entropy_sentinel.judges.judge_kinds import Llm
 from entropy_sentinel.logs.reader_base import QUESTION
@@ -59,7 +59,7 @@ def ask_second_model(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> 
     notices = []
     if n_alone:
         notices.append(
-            f"{counted(n_alone, 'question')} asked without a system prompt or earlier turns: the sample has no "
+            f"{format_count(n_alone, 'question')} asked without a system prompt or earlier turns: the sample has no "
             f"conversation of them (column '{MESSAGES}'). If the application sends more than the question, draw the "
             "sample from logs with whole requests"
         )

@@ -18,7 +18,7 @@ from entropy_sentinel.api.input_checks import WEIGHT
 from entropy_sentinel.api.overlapping_samples import combine_weights
 from entropy_sentinel.api.witness_reading import Witness
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.judges.answer_matching import match_answers
 from entropy_sentinel.monitor.alert_codes import AccuracyNote
 from entropy_sentinel.monitor.labelling.label_corrected_estimates import prepare_labels
@@ -294,7 +294,7 @@ def _collect_notes(asked: AskedWitness, n_slices: int) -> dict[AccuracyNote, str
         code = AccuracyNote.ASSUMED_ERRORS
         notes[code] = f"{code.words}, so the interval assumes errors of {PRIOR.scale:.2f}"
     elif n_slices < PRIOR.freedom:
-        slices = counted(n_slices, "slice")
+        slices = format_count(n_slices, "slice")
         notes[AccuracyNote.FEW_ERRORS] = (
             f"only {slices} with labels show its errors, so the interval rests mostly on an assumption"
         )

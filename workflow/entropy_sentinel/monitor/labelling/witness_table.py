@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.api.witness_reading import Witness
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.statistics.witness_quality import Measure, Rate, measure_probabilities, measure_verdicts
 
@@ -40,24 +40,24 @@ class WitnessQuality:
             quality = "no response with a label, so labels cannot correct it"
         elif self.auroc is not None:
             quality = f"AUROC {self.auroc}, mean probability minus accuracy {self.calibration_error}, "
-            quality += f"by {counted(self.n_labelled, 'label')}"
+            quality += f"by {format_count(self.n_labelled, 'label')}"
         else:
             rates = []
             for answers, rate in (("right answers", self.sensitivity), ("wrong answers", self.specificity)):
                 if rate is not None and rate.share is not None:
                     limits = f"{rate.lower:.2f} to {rate.upper:.2f}"
-                    rates.append(f"{rate.share:.2f} of {answers} ({limits}, {counted(rate.n, 'label')})")
+                    rates.append(f"{rate.share:.2f} of {answers} ({limits}, {format_count(rate.n, 'label')})")
             quality = f"it agrees with the labels on {', and '.join(rates)}"
         if self.power is not None:
             quality += f"; power {self.power:.2f}"
         elif self.n_labelled:
             quality += "; it does not count: too few labels, or not of most labelled responses of a slice"
-        responses = counted(self.n_seen, "response")
+        responses = format_count(self.n_seen, "response")
         if self.responses_of:
             responses += f" of {self.responses_of}"
         return f"{self.name} ({responses}): {quality}"
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The quality as JSON."""
         return asdict(self) | {"used": self.power is not None}
 

@@ -22,7 +22,7 @@ from entropy_sentinel.core.whole_files import check_name
 from entropy_sentinel.estimators.fit_metadata import FitMetadata
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features import hashed_tokens
-from entropy_sentinel.features.feature_files import feature_batches, holds_features
+from entropy_sentinel.features.feature_files import holds_features, read_feature_batches
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
 from entropy_sentinel.logs.conversation import CONVERSATION
 from entropy_sentinel.logs.in_memory_logs import MemoryRecords
@@ -60,7 +60,7 @@ from entropy_sentinel.monitor.reading.window_times import Clock
 from entropy_sentinel.monitor.slice_columns import READING_COLUMNS, list_source_columns
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, LOGPROBS
 from entropy_sentinel.schemas.response_schema import RESPONSE
-from entropy_sentinel.schemas.signal_schema import with_reasons
+from entropy_sentinel.schemas.signal_schema import add_reasons
 
 LogSources = str | Path | pl.DataFrame | Sequence[str | Path]
 Source = str | Path | pl.DataFrame
@@ -188,7 +188,7 @@ def _list_source_columns(source: str | Path | pl.DataFrame) -> Sequence[str]:
     if not Path(source).is_file():
         return []
     if holds_features(str(source)):
-        return _select_slice_columns(next(feature_batches(source, rows=1)))
+        return _select_slice_columns(next(read_feature_batches(source, rows=1)))
     logs = Logs([str(source)], ReadOptions())
     first = next(iter(logs), None)
     return ["model", "benchmark", *logs.summary.columns] if first is not None else []
@@ -396,7 +396,7 @@ class EstimatorInputs:
         """
         if self._model_selection is not None:
             batch = self._model_selection.select(batch)
-        batch = with_reasons(batch, self._signals)
+        batch = add_reasons(batch, self._signals)
         if self._repeat_finder is not None:
             batch = self._repeat_finder.select_new(batch, self._reading.time_column or TIME)
         return self._prepare(batch) if len(batch) else None

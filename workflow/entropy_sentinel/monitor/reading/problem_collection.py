@@ -125,7 +125,7 @@ class TrainingDataFilter:
         self._metadata, self._model, self._logprobs = (
             metadata,
             model and strip_prefix(model),
-            metadata.logprobs.as_dict(),
+            metadata.logprobs.to_dict(),
         )
         self._needs_features = metadata.needs_features
         self._matching, self._problems = matching, problems
@@ -278,7 +278,7 @@ def describe_overrides(metadata: FitMetadata, override_counts: Mapping[str, int]
 
 def _find_expected(mismatch: Mismatch, metadata: FitMetadata) -> Any:
     """The estimator's value of what a response differs in."""
-    return metadata.model if mismatch.setting == "model" else metadata.logprobs.as_dict()[mismatch.setting]
+    return metadata.model if mismatch.setting == "model" else metadata.logprobs.to_dict()[mismatch.setting]
 
 
 def _explain_remedies(mismatch: Mismatch, metadata: FitMetadata) -> str:

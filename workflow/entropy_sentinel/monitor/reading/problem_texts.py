@@ -5,8 +5,8 @@ from typing import Any
 
 from entropy_sentinel.core.errors import restore_urls
 from entropy_sentinel.core.option_texts import format_option
-from entropy_sentinel.features.exclusion_reasons import remedy_of
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.features.exclusion_reasons import find_remedy
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.monitor.reading.problem_codes import OPTIONS_IN_WORDS, ProblemKind
 from entropy_sentinel.monitor.reading.problem_records import MOST_PLACES, EarlierProblems, Problem
 
@@ -48,7 +48,7 @@ def describe_remedy(problem: Problem) -> str:
             setting, value, expected = str(problem.subject), str(problem.value), str(problem.expected)
             return f"left out: {explain_mismatch(setting, value, expected, with_skipping=True)}"
         case ProblemKind.NO_FEATURES:
-            remedy = remedy_of(str(problem.subject))
+            remedy = find_remedy(str(problem.subject))
             return f"({remedy})" if remedy else ""
         case ProblemKind.NO_ESTIMATOR | ProblemKind.UNNAMED_MODELS:
             models = format_option("where", "model=NAME")
@@ -95,7 +95,9 @@ def describe_earlier_problems(earlier: EarlierProblems) -> str:
     kinds = [count_words(count, words) for words, count in most[:MOST_PLACES]]
     if len(most) > MOST_PLACES:
         kinds.append("...")
-    return restore_urls(f"reported by earlier runs, in {counted(len(earlier.files), 'file')}{days}: {'; '.join(kinds)}")
+    return restore_urls(
+        f"reported by earlier runs, in {format_count(len(earlier.files), 'file')}{days}: {'; '.join(kinds)}"
+    )
 
 
 def describe_row(problem: Problem) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import polars as pl
 from entropy_sentinel.core.batch_posting import Delivery, post_each
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.json_posting import is_address
-from entropy_sentinel.formatting.text_format import listed
+from entropy_sentinel.formatting.text_format import list_names
 from entropy_sentinel.monitor.estimating.verdict_coverage import explain_verdict
 
 # What the id of a response is the id of, in Langfuse.
@@ -78,7 +78,8 @@ def send_to_queue(responses: pl.DataFrame, target: Target, queue: str) -> int:
         remedy = "Nothing was added: run the command again"
         if len(failed) < len(ids):
             remedy = (
-                f"Add them in Langfuse, because the command would add the others twice: {listed(failed, _MOST_NAMES)}"
+                "Add them in Langfuse, because the command would add the others twice: "
+                f"{list_names(failed, _MOST_NAMES)}"
             )
         raise InputError(f"Langfuse did not take {len(failed):,} of {len(ids):,} responses: {delivery.words}. {remedy}")
     return len(ids)

@@ -10,7 +10,7 @@ import polars as pl
 
 from entropy_sentinel.core.whole_files import write_whole
 from entropy_sentinel.estimators.familiarity import NO_WORDS
-from entropy_sentinel.formatting.text_format import counted, listed
+from entropy_sentinel.formatting.text_format import format_count, list_names
 from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.labelling.label_proposal import propose_slices
@@ -49,7 +49,7 @@ from entropy_sentinel.monitor.showing.page_pictures import compare_labels, draw_
 from entropy_sentinel.monitor.showing.witness_lines import describe_witnesses
 from entropy_sentinel.monitor.slice_columns import STATISTICS
 from entropy_sentinel.rendering.html_pages import render
-from entropy_sentinel.rendering.token_colours import FULL, cut, parts
+from entropy_sentinel.rendering.token_colours import FULL, split_tokens, truncate_text
 from entropy_sentinel.statistics.slice_intervals import NOTES
 
 _TEMPLATE = Path(__file__).with_name("monitor.html.j2")
@@ -67,7 +67,7 @@ def write_page(result: Monitored, path: str | Path) -> None:
 def render_page(result: Monitored) -> str:
     """The page's HTML."""
     about = result.provenance
-    models = listed([*about["models"]], MOST_NAMED)
+    models = list_names([*about["models"]], MOST_NAMED)
     if result.has_estimates:
         models = ", ".join(str(estimator["model"]) for estimator in about["estimators"])
     alerts, left_out = _group_alerts(result), _list_left_out(result)
@@ -101,8 +101,8 @@ def render_page(result: Monitored) -> str:
         n_more_left_out=max(len(left_out) - MOST_LINES, 0),
         coloured=any(entry.responses for entry in result.behind),
         full=FULL,
-        cut=cut,
-        parts=parts,
+        cut=truncate_text,
+        parts=split_tokens,
         sections=_make_sections(result),
         labelled=compare_labels(result),
         interval=" ".join(NOTES[basis] for basis in result.slices["basis"].drop_nulls().unique(maintain_order=True)),
@@ -209,13 +209,13 @@ def _summarise_rows(result: Monitored, rows: pl.DataFrame, window: str = "") -> 
     worst = rows.filter(pl.col(accuracy).is_not_null(), ~unlike).head(1)
     is_estimate = pl.col("rests_on") == FROM_ESTIMATE if LABEL_COLUMN in rows.columns else pl.lit(True)
     unknown = name_slices(result, rows.filter(unlike, is_estimate))
-    summary = f"{counted(n_responses, 'response')} in {counted(len(rows), 'slice')}."
+    summary = f"{format_count(n_responses, 'response')} in {format_count(len(rows), 'slice')}."
     if window:
         summary = f"{window[0].upper()}{window[1:]}{describe_missing_windows(result)}: {summary}"
         old = name_slices(result, rows.filter(pl.col("window_to") < pl.col("window")))
         if old:
             summary += (
-                f" Without estimated responses in it, so that their numbers are older: {listed(old, MOST_NAMED)}."
+                f" Without estimated responses in it, so that their numbers are older: {list_names(old, MOST_NAMED)}."
             )
     if len(worst):
         row = worst.row(0, named=True)
@@ -228,8 +228,8 @@ def _summarise_rows(result: Monitored, rows: pl.DataFrame, window: str = "") -> 
         )
     if unknown:
         summary += (
-            f" {counted(len(unknown), 'slice')} unlike all labelled domains, so the accuracy there is not known: "
-            f"{listed(unknown, MOST_NAMED)}. Label some of these responses first."
+            f" {format_count(len(unknown), 'slice')} unlike all labelled domains, so the accuracy there is not known: "
+            f"{list_names(unknown, MOST_NAMED)}. Label some of these responses first."
         )
     return summary
 
@@ -246,9 +246,9 @@ def _describe_absent(result: Monitored, window: datetime, rows: pl.DataFrame) ->
     notes = []
     if pooled:
         newest = f"the newest {result.provenance['window']}"
-        notes.append(f"Too few responses in {newest}, so counted there: {listed(pooled, MOST_ROWS, '; ')}.")
+        notes.append(f"Too few responses in {newest}, so counted there: {list_names(pooled, MOST_ROWS, '; ')}.")
     if silent:
-        notes.append(f"No responses: {listed(silent, MOST_ROWS, '; ')}.")
+        notes.append(f"No responses: {list_names(silent, MOST_ROWS, '; ')}.")
     return " ".join(notes)
 
 

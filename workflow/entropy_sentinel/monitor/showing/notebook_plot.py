@@ -57,12 +57,12 @@ class Picture:
         """The pictures as a figure of matplotlib, to change or to put into a report."""
         try:
             from entropy_sentinel.monitor.showing.plot_figure import draw_figure
-            from entropy_sentinel.rendering.figure_style import style
+            from entropy_sentinel.rendering.figure_style import apply_style
         except ModuleNotFoundError as error:
             raise InputError(
                 f"plot: a figure needs {error.name}: pip install {error.name}; without it, save the picture as .html"
             ) from None
-        with style():
+        with apply_style():
             return draw_figure(self._diagrams, self._ranges, self._over_time)
 
     def save(self, path: str | Path) -> None:

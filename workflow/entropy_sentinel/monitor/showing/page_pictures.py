@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.episodes import Episode
 from entropy_sentinel.monitor.monitor_options import FROM_WITNESSES
@@ -239,12 +239,12 @@ def draw_over_time(result: Monitored) -> AccuracyOverTime | None:
     what = "Estimated accuracy" if result.has_estimates else "Accuracy from labels"
     sentences = [
         f"{what} by {result.provenance['window']} (start in {zone}), with {first['level'][0]:.0%} "
-        f"intervals, of the {counted(len(first), 'slice')} with "
+        f"intervals, of the {format_count(len(first), 'slice')} with "
         f"{'alerts, then of those with ' if _has_alerts(result) else ''}the most expected errors."
     ]
     n_more = len(_select_familiar(result.slices.drop_nulls(accuracy[0]))) - len(first)
     if n_more > 0:
-        sentences.append(f"{counted(n_more, 'further slice')} not drawn: use --output to get all.")
+        sentences.append(f"{format_count(n_more, 'further slice')} not drawn: use --output to get all.")
     if len(_select_familiar(worst)) < len(worst):
         sentences.append("Slices unlike all labelled domains are left out.")
     if grey:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure, SubFigure
 
 from entropy_sentinel.monitor.showing.page_pictures import AccuracyOverTime, Ranges, SlicePanel
 from entropy_sentinel.monitor.showing.validation_diagrams import BAR_BOTTOM, BAR_TOP, LEFT, RIGHT, Diagram
-from entropy_sentinel.rendering.figure_style import BLUE, GREEN, ORANGE, new_figure, plain, wrapped
+from entropy_sentinel.rendering.figure_style import BLUE, GREEN, ORANGE, new_figure, style_axes, wrap_text
 
 # Sizes in inches: the figure's width, a square diagram, a line of bars, what bars need besides lines, a row of panels.
 WIDTH, SQUARE, LINE, BARS, PANEL = 10.0, 4.6, 0.36, 0.9, 2.2
@@ -40,7 +40,7 @@ def _draw_diagram(part: SubFigure, diagram: Diagram) -> None:
     """The unit square with its points and, below it, the bars of counts."""
     has_bars = bool(diagram.bars)
     square, *below = part.subplots(1 + has_bars, 1, height_ratios=[4, 1][: 1 + has_bars], squeeze=False).flat
-    plain(square, "" if has_bars else diagram.x_title, diagram.y_title, f"{diagram.title}\n{diagram.summary}")
+    style_axes(square, "" if has_bars else diagram.x_title, diagram.y_title, f"{diagram.title}\n{diagram.summary}")
     square.plot([diagram.left, diagram.right], [diagram.bottom, diagram.top], "--", color=_GREY, linewidth=1)
     for point in diagram.points:
         square.plot([point.x, point.x], [point.low, point.high], color=BLUE, alpha=0.55)
@@ -55,7 +55,7 @@ def _draw_diagram(part: SubFigure, diagram: Diagram) -> None:
     square.set_xticks(across, [] if has_bars else texts)
     square.set_yticks(up, texts)
     for axes in below:
-        plain(axes, diagram.x_title)
+        style_axes(axes, diagram.x_title)
         axes.spines["left"].set_visible(False)
         for bar in diagram.bars:
             axes.bar(bar.x, BAR_BOTTOM - bar.y, bar.width, align="edge", color=BLUE, alpha=0.35)
@@ -68,7 +68,7 @@ def _draw_ranges(part: SubFigure, ranges: Ranges) -> None:
     """A line for each slice, with its marks on each of the scales and their numbers."""
     columns = part.subplots(1, len(ranges.scales), squeeze=False, sharey=True).flat
     for number, (axes, (title, begin, end)) in enumerate(zip(columns, ranges.scales, strict=True)):
-        plain(axes, title if not ranges.headings else f"{title}: {', '.join(ranges.headings)}")
+        style_axes(axes, title if not ranges.headings else f"{title}: {', '.join(ranges.headings)}")
         for place, line in enumerate(ranges.lines):
             marks = line.bars[number]
             for row, mark in enumerate(marks):
@@ -80,9 +80,9 @@ def _draw_ranges(part: SubFigure, ranges: Ranges) -> None:
                 axes.text(102, y, mark.text, va="center", size=_SMALL)
         axes.set(xlim=(0, 100), ylim=(len(ranges.lines) - 0.5, -0.5))
         axes.set_xticks([0, 100], [begin, end])
-        axes.set_yticks(range(len(ranges.lines)), [wrapped(line.name, _SMALL, 2.2) for line in ranges.lines])
+        axes.set_yticks(range(len(ranges.lines)), [wrap_text(line.name, _SMALL, 2.2) for line in ranges.lines])
         axes.tick_params(axis="y", labelsize=_SMALL, length=0)
-    part.supxlabel(wrapped(ranges.caption, _SMALL, 0.95 * WIDTH), x=0.01, ha="left", size=_SMALL, color="0.3")
+    part.supxlabel(wrap_text(ranges.caption, _SMALL, 0.95 * WIDTH), x=0.01, ha="left", size=_SMALL, color="0.3")
 
 
 def _draw_panels(part: SubFigure, over_time: AccuracyOverTime) -> None:
@@ -94,13 +94,13 @@ def _draw_panels(part: SubFigure, over_time: AccuracyOverTime) -> None:
             axes.set_axis_off()
         else:
             _draw_panel(axes, panel, over_time)
-    part.supxlabel(wrapped(over_time.caption, _SMALL, 0.95 * WIDTH), x=0.01, ha="left", size=_SMALL, color="0.3")
+    part.supxlabel(wrap_text(over_time.caption, _SMALL, 0.95 * WIDTH), x=0.01, ha="left", size=_SMALL, color="0.3")
 
 
 def _draw_panel(axes: Axes, panel: SlicePanel, over_time: AccuracyOverTime) -> None:
     """The estimates of a slice by window, their intervals, the reference and the events."""
     box: dict[str, Any] = over_time.box
-    plain(axes, title=wrapped(panel.name, 9, 0.9 * WIDTH / _PANELS_A_ROW))
+    style_axes(axes, title=wrap_text(panel.name, 9, 0.9 * WIDTH / _PANELS_A_ROW))
     if panel.reference is not None:
         start, width = panel.reference
         axes.axvspan(start, start + width, color="0.85")

@@ -244,7 +244,7 @@ def write_alerts(result: Monitored, path: str | Path) -> None:
 
 def convert_records(records: Iterable[JsonRecord]) -> list[dict[str, Any]]:
     """Records, such as alerts; JSON-serialisable."""
-    return [record.as_dict() for record in records]
+    return [record.to_dict() for record in records]
 
 
 def write_metrics(result: Monitored, path: str | Path) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from entropy_sentinel.estimators.validation_record import Domain, Validation
-from entropy_sentinel.formatting.text_format import counted, number
+from entropy_sentinel.formatting.text_format import format_count, format_number
 from entropy_sentinel.monitor.showing.page_pictures import Line, Mark, Ranges
 from entropy_sentinel.statistics.binomial import binomial_interval
 
@@ -95,7 +95,7 @@ def draw_domains(validation: Validation | None) -> Diagram | None:
         )
     return Diagram(
         "Held-out domains",
-        f"Mean error {number(validation.aee)} over {counted(len(points), 'domain')}",
+        f"Mean error {format_number(validation.aee)} over {format_count(len(points), 'domain')}",
         "true accuracy",
         "estimated accuracy",
         tuple(points),
@@ -136,7 +136,7 @@ def draw_reliability(validation: Validation | None) -> Diagram | None:
     for part in calibration.bins:
         lower, upper = binomial_interval(part.correct, part.n, LEVEL)
         text = (
-            f"P(correct) {part.lower:.1f} to {part.upper:.1f}: {counted(part.n, 'response')}, mean P(correct) "
+            f"P(correct) {part.lower:.1f} to {part.upper:.1f}: {format_count(part.n, 'response')}, mean P(correct) "
             f"{part.predicted:.2f}, correct {part.correct:.2f} ({lower:.2f} to {upper:.2f})"
         )
         points.append(Point(_scale_x(part.predicted), _scale_y(part.correct), _scale_y(lower), _scale_y(upper), text))
@@ -147,7 +147,7 @@ def draw_reliability(validation: Validation | None) -> Diagram | None:
     return Diagram(
         "Reliability diagram",
         f"Brier score {calibration.brier:.3f}, mean calibration error {calibration.ece:.3f} "
-        f"({counted(calibration.n, 'response')})",
+        f"({format_count(calibration.n, 'response')})",
         "P(correct)",
         "share correct",
         tuple(points),

@@ -7,7 +7,7 @@ from entropy_sentinel.core.whole_files import write_whole
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.validation_record import Validation
 from entropy_sentinel.estimators.verdict import NO_USE, RANKING, USABLE
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.monitor.showing.validation_diagrams import compare_domains, draw_domains, draw_reliability
 from entropy_sentinel.rendering.html_pages import render
 
@@ -36,7 +36,8 @@ def explain_verdict(answer: Validation) -> Iterator[str]:
     if summary.aee is None or worst is None:
         return
     yield (
-        f"The estimates of {counted(summary.n_counted, 'held-out domain')} were off by {summary.aee:.3f} on average, "
+        f"The estimates of {format_count(summary.n_counted, 'held-out domain')} were off by "
+        f"{summary.aee:.3f} on average, "
         f"and by {worst.error:.3f} at most ({worst.domain}: estimated {worst.estimated:.3f}, true {worst.true:.3f})."
     )
     least, most, limit = summary.error_at_least, summary.error_at_most, answer.limits.usable_error

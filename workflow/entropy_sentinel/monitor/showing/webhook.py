@@ -11,7 +11,7 @@ from typing import Any
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.json_posting import is_address, send_json
 from entropy_sentinel.core.printable import make_one_line
-from entropy_sentinel.formatting.text_format import listed
+from entropy_sentinel.formatting.text_format import list_names
 from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.estimating.flags import VERDICT_FLAGS
 from entropy_sentinel.monitor.monitor_result import (
@@ -55,7 +55,7 @@ def post_json(result: Monitored, address: str) -> None:
         InputError: If the server does not take them within TIMEOUT_S seconds.
     """
     if alerts := _select_alerts(result):
-        _post_content({"alerts": [alert.as_dict() for alert in alerts], "provenance": result.provenance}, address)
+        _post_content({"alerts": [alert.to_dict() for alert in alerts], "provenance": result.provenance}, address)
 
 
 def post_message(result: Monitored, address: str) -> None:
@@ -83,7 +83,7 @@ def write_message(result: Monitored) -> str:
     general = zip(about["general_flags"], about["general_flag_codes"], strict=True)
     flags = [flag for flag, code in general if code not in VERDICT_FLAGS.values()]
     if later_alerts:
-        verdicts.insert(0, f"and {listed(later_alerts, _MOST_NAMED_SLICES)}")
+        verdicts.insert(0, f"and {list_names(later_alerts, _MOST_NAMED_SLICES)}")
     lines.append("; ".join([*verdicts, *(_escape_text(f"about all slices: {flag}") for flag in flags)]))
     if about["page_url"]:
         lines.append(f"<{about['page_url'].translate(_ADDRESS)}>")

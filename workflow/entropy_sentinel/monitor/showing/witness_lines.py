@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from entropy_sentinel.formatting.text_format import counted, listed
+from entropy_sentinel.formatting.text_format import format_count, list_names
 from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE
 from entropy_sentinel.monitor.labelling.witness_estimates import FEWEST_ASKED
 from entropy_sentinel.monitor.monitor_options import FROM_WITNESSES
@@ -27,7 +27,7 @@ def describe_witnesses(result: Monitored) -> list[str]:
     for about in result.provenance["witness_estimates"]:
         if not about["n_asked"]:  # with several models, that of another model
             if about["name"] not in matched:
-                rows = counted(about["n_rows"], "response")
+                rows = format_count(about["n_rows"], "response")
                 lines.append(
                     f"{about['name']}: the logs have none of its {rows}; give answers to a sample of these logs"
                 )
@@ -47,12 +47,14 @@ def _describe_partner(partner: Mapping[str, Any]) -> str:
     n, verdict = partner["n"], partner["verdict"]
     if partner["has_reference"]:
         what = (
-            f"on {counted(n, 'answer')} with a reference, it is right on {partner['at_least']:.2f} and the watched "
+            f"on {format_count(n, 'answer')} with a reference, it is right on {partner['at_least']:.2f} "
+            "and the watched "
             f"model on {partner['accuracy']:.2f}."
         )
     elif partner["sensitivity"] is not None:
         what = (
-            f"on {counted(n, 'labelled answer')}, it is right on {partner['at_least']:.2f} to {partner['at_most']:.2f} "
+            f"on {format_count(n, 'labelled answer')}, it is right on {partner['at_least']:.2f} to "
+            f"{partner['at_most']:.2f} "
             f"and the watched model on {partner['accuracy']:.2f}; it agrees with {partner['sensitivity']:.2f} of the "
             "right answers."
         )
@@ -79,7 +81,8 @@ def _describe_errors(about: Mapping[str, Any]) -> str:
         comparisons.append(f"the mean of the other slices by {about['mean_error']:.2f}")
     beside = f" ({', '.join(comparisons)})" if comparisons else ""
     return (
-        f" As an estimate it is off by {about['error']:.2f} on {counted(about['n_slices'], 'labelled slice')}{beside}."
+        f" As an estimate it is off by {about['error']:.2f} on "
+        f"{format_count(about['n_slices'], 'labelled slice')}{beside}."
     )
 
 
@@ -90,12 +93,14 @@ def _describe_comparable(about: Mapping[str, Any]) -> str:
         return " Its file has no column 'comparable', so no slice counts as comparable; `judge` writes this column."
     if about["n_estimable"] != about["n_slices_asked"]:
         line = (
-            f" It can be an estimate of {about['n_estimable']} of {counted(about['n_slices_asked'], 'slice')}: in the "
+            f" It can be an estimate of {about['n_estimable']} of "
+            f"{format_count(about['n_slices_asked'], 'slice')}: in the "
             "others, most answers cannot be compared by their texts."
         )
     if about["partial"]:
         line += (
             f" Its answers are fewer than {FEWEST_ASKED}, or about less than {LEAST_SHARE:.0%} of the responses, in "
-            f"{listed(about['partial'], MOST_SLICES, '; ')}; they do not count as an estimate. Ask about more there."
+            f"{list_names(about['partial'], MOST_SLICES, '; ')}; they do not count as an estimate. Ask "
+            "about more there."
         )
     return line

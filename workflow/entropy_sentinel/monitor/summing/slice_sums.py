@@ -13,10 +13,10 @@ from entropy_sentinel.core.registry_entries import is_built_in
 from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.estimators.familiarity import Familiarity
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.estimators.training_predictions import NO_PREDICTIONS, predict
+from entropy_sentinel.estimators.training_predictions import NO_PREDICTIONS, predict_responses
 from entropy_sentinel.estimators.training_rows import one_thread
 from entropy_sentinel.estimators.training_support import Support
-from entropy_sentinel.features.hashed_tokens import COLUMN, KIND, counts_of
+from entropy_sentinel.features.hashed_tokens import COLUMN, KIND, count_buckets
 from entropy_sentinel.monitor.column_declaration import Statistic
 from entropy_sentinel.monitor.reading.dependence import CLUSTER, STRATUM
 from entropy_sentinel.monitor.reading.feature_stream import NUMBER_PREFIX, SLICE_PREFIX
@@ -214,7 +214,7 @@ def select_responses(frame: pl.DataFrame, saved: FittedEstimator) -> pl.DataFram
     prediction by another one.
     """
     usable = frame.filter(pl.col("excluded").is_null())
-    p = pl.Series(predict(saved.estimator, usable) if len(usable) else [], dtype=pl.Float64)
+    p = pl.Series(predict_responses(saved.estimator, usable) if len(usable) else [], dtype=pl.Float64)
     if not saved.estimator.has_estimates:
         p = p.fill_nan(None)
     is_training, p_out_of_fold = (saved.training or NO_PREDICTIONS).find(usable)
@@ -257,7 +257,7 @@ def sum_frame(
     words = np.zeros((n, 0), dtype=np.uint32)
     if familiarity is not None:
         alike = pl.when(pl.col(KIND) == familiarity.kind).then(COLUMN)
-        words = counts_of(usable.select(alike).to_series(), usable_groups, n).astype(np.uint32)
+        words = count_buckets(usable.select(alike).to_series(), usable_groups, n).astype(np.uint32)
     sums = SliceSums(
         statistics=_sum_groups(groups, np.column_stack(compute_statistics(frame)), n),
         values=_sum_groups(usable_groups, values, n),

@@ -17,11 +17,11 @@ _BATCH = 2000
 def compute(traces: pl.LazyFrame) -> pl.DataFrame:
     """A row per response, in order: the two signals, null without the texts of the tokens or without a trace."""
     frame = traces.collect()
-    parts = [_computed(frame[begin : begin + _BATCH]) for begin in range(0, max(len(frame), 1), _BATCH)]
+    parts = [_compute_batch(frame[begin : begin + _BATCH]) for begin in range(0, max(len(frame), 1), _BATCH)]
     return pl.concat(parts)
 
 
-def _computed(traces: pl.DataFrame) -> pl.DataFrame:
+def _compute_batch(traces: pl.DataFrame) -> pl.DataFrame:
     from entropy_sentinel.features.token_lists import token_lists
 
     tokens = pl.col("tokens") if "tokens" in traces.columns else pl.lit(None)
@@ -30,8 +30,8 @@ def _computed(traces: pl.DataFrame) -> pl.DataFrame:
     )
     texts = rows.select(tokens.cast(pl.List(pl.String)).list.slice("trace_start").alias("text"))
     steps = token_lists(rows, None).select("entropy").hstack(texts).with_row_index("row")
-    known = steps.filter(pl.col("text").list.len() == pl.col("entropy").list.len(), pl.col("text").list.len() > 0)
-    digits = known.explode("entropy", "text").with_columns(
+    usable = steps.filter(pl.col("text").list.len() == pl.col("entropy").list.len(), pl.col("text").list.len() > 0)
+    digits = usable.explode("entropy", "text").with_columns(
         pl.when(pl.col("text").str.contains(r"\p{Nd}")).then("entropy").otherwise(0.0).alias("entropy")
     )
     by_row = digits.group_by("row").agg(

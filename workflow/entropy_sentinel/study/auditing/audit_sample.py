@@ -14,7 +14,7 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
-from entropy_sentinel.schemas.contract import Column, Contract, given, read_provenance
+from entropy_sentinel.schemas.contract import Column, Contract, check_user_file, read_provenance
 from entropy_sentinel.schemas.generation_schema import CUT_OFF, GENERATIONS
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.schemas.response_schema import RESPONSE, RESPONSE_COLUMNS, SAMPLE
@@ -108,7 +108,7 @@ def read_sample(study: str, judge: str) -> AuditSample:
     """Read the sample of an audit; raise IncompleteFileError if it cannot be read."""
     path = sample_file(study, judge)
     # It must not be drawn again, because people's answers belong to this sample.
-    with given(path):
+    with check_user_file(path):
         return AuditSample(AUDIT_SAMPLE.read(path), cast(SampleProvenance, read_provenance(path)))
 
 

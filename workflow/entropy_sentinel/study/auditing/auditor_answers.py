@@ -17,7 +17,7 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.file_locks import hold_lock
 from entropy_sentinel.core.printable import make_printable
 from entropy_sentinel.core.whole_files import write_whole
-from entropy_sentinel.rendering.labelling_page import ANSWERS, labelling_page
+from entropy_sentinel.rendering.labelling_page import ANSWERS, render_labelling_page
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.study.auditing.audit_sample import AuditSample, get_audit_folder
 
@@ -128,7 +128,7 @@ def write_page(sample: AuditSample, material: pl.DataFrame, answers: Answers, pa
     The page omits the judge's verdicts. It names `command`, which reads the saved file.
     """
     responses = material.select(RESPONSE).rows()
-    content = labelling_page(
+    content = render_labelling_page(
         f"Audit: {sample.provenance['study']}",
         material.select(*RESPONSE, "question", "reference", "response", "cut_off", "caution").to_dicts(),
         RESPONSE,

@@ -15,8 +15,8 @@ import polars as pl
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.whole_files import write_whole
 from entropy_sentinel.formatting.spreadsheet import write_table
-from entropy_sentinel.formatting.text_format import number
-from entropy_sentinel.rendering.terminal_text import Part, table
+from entropy_sentinel.formatting.text_format import format_number
+from entropy_sentinel.rendering.terminal_text import Part, format_terminal_table
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.statistics.judge_agreement import (
     Interval,
@@ -200,15 +200,15 @@ def describe_audit(figures: Audit) -> list[Part]:
         f"Audit of judge '{figures.about['judge']}' in study '{figures.about['study']}': {counts}.",
         f"Weighted shares with 95 % intervals, over the strata with an answer: {figures.covered:.1%} of the judge's "
         "labels.",
-        table(("share of responses", "estimate", "from", "to"), rates),
+        format_terminal_table(("share of responses", "estimate", "from", "to"), rates),
         *undefined,
-        table(("agreement by", "answers", "the same", "estimate", "from", "to"), agreement),
+        format_terminal_table(("agreement by", "answers", "the same", "estimate", "from", "to"), agreement),
         "Accuracy of each domain by the judge's labels, and corrected for its errors (Rogan and Gladen; Lang and "
         "Reiczigel). The correction assumes that errors are equally frequent in all domains:",
-        table(("model, domain", "labels", "accuracy", "corrected", "from", "to"), domains),
+        format_terminal_table(("model, domain", "labels", "accuracy", "corrected", "from", "to"), domains),
         *[f"Not corrected: {reason}." for reason in uncorrected],
     ]
 
 
 def _format_numbers(row: dict[str, Any], *names: str) -> list[str]:
-    return [number(row[name]) for name in names]
+    return [format_number(row[name]) for name in names]

@@ -103,7 +103,7 @@ def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = 
     Prints agreement, kappa, error rates, and each domain's accuracy corrected for them, with intervals. Also writes
     report.json, agreement.csv and domains.csv beside the answers.
     """
-    from entropy_sentinel.rendering.terminal_text import show
+    from entropy_sentinel.rendering.terminal_text import print_parts
     from entropy_sentinel.study.auditing.audit_sample import (
         collect_material,
         get_audit_folder,
@@ -123,7 +123,7 @@ def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = 
     collect_material(config, sample)  # raises an error if a response has changed since
     figures = measure_judge(sample, read_answers(answers_path))
     written = write_audit(figures, get_audit_folder(config.study, judge))
-    show([*describe_audit(figures), f"Written: {', '.join(map(str, written))}"])
+    print_parts([*describe_audit(figures), f"Written: {', '.join(map(str, written))}"])
 
 
 def _load_judge(files: list[Path], judge: str | None) -> "tuple[Config, str]":

@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.estimators.estimator_registry import title
-from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.estimators.estimator_registry import estimator_title
+from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.hub.token_texts import TokenTexts
-from entropy_sentinel.rendering.terminal_text import Part, table
+from entropy_sentinel.rendering.terminal_text import Part, format_terminal_table
 from entropy_sentinel.rendering.token_colours import FULL, Token
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.estimate_schema import SCORES
@@ -86,8 +86,13 @@ def list_candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Pa
     rows = []
     for response in responses:
         kinds = ", ".join(chosen[response.item_id, response.sample])
-        rows.append((response.item_id, str(response.sample), kinds, number(response.p_correct), response.verdict))
-    return [table(("item", "sample", "kind", "P(correct)", "label"), rows), _describe_estimator(estimator)]
+        rows.append(
+            (response.item_id, str(response.sample), kinds, format_number(response.p_correct), response.verdict)
+        )
+    return [
+        format_terminal_table(("item", "sample", "kind", "P(correct)", "label"), rows),
+        _describe_estimator(estimator),
+    ]
 
 
 def describe_response(study: ModelFiles, benchmark: str, which: Which, by: str, n_listed: int) -> list[Part]:
@@ -106,7 +111,7 @@ def describe_response(study: ModelFiles, benchmark: str, which: Which, by: str, 
     response = responses[0]
     missing = None if response.has_token_texts else TokenTexts(read_provenance(files.generations)).missing
     heading = Text(f"{response.item_id}, sample {response.sample}: {response.verdict}", style="bold")
-    probability = _describe_estimator(estimator, f" {number(response.p_correct)}")
+    probability = _describe_estimator(estimator, f" {format_number(response.p_correct)}")
     answer = f"Reference: {response.reference or 'none'}" + (f"; answer: {response.answer}" if response.answer else "")
     length = f"{response.n_tokens} tokens, ended by {response.finish_reason}"
     parts: list[Part] = [heading, probability, answer, length, "", Text(response.question, style="italic"), ""]
@@ -140,10 +145,12 @@ def _tabulate_tokens(tokens: Sequence[Token]) -> Table:
             "  ".join(alternatives),
         )
         rows.append(row)
-    return table(("token", "text", "probability", "entropy (nats)", "surprise (nats)", "most likely"), rows)
+    return format_terminal_table(
+        ("token", "text", "probability", "entropy (nats)", "surprise (nats)", "most likely"), rows
+    )
 
 
 def _describe_estimator(estimator: str | None, p: str = "") -> str:
     if estimator is None:
         return "There is no P(correct): no estimator that gives one is kept, or it has not been built yet."
-    return f"P(correct){p} by {title(estimator)}."
+    return f"P(correct){p} by {estimator_title(estimator)}."

@@ -63,11 +63,11 @@ def plan(configfile: ConfigFiles = [], config: ConfigValues = []) -> None:
     the rest will take. It runs and downloads nothing. The figures come from existing results, or else from `rates` in
     the config.
     """
-    from entropy_sentinel.rendering.terminal_text import show
+    from entropy_sentinel.rendering.terminal_text import print_parts
     from entropy_sentinel.study.engines.cpu_settings import is_cpu_build
     from entropy_sentinel.study.planning.forecast import describe_forecast
 
-    show(describe_forecast(load_study(configfile, config), is_cpu_build()))
+    print_parts(describe_forecast(load_study(configfile, config), is_cpu_build()))
 
 
 def progress(configfile: ConfigFiles = [], watch: Watch = None) -> None:
@@ -78,14 +78,14 @@ def progress(configfile: ConfigFiles = [], watch: Watch = None) -> None:
     config is not in it), or if an input's content has changed since. To find changed settings, use `snakemake --dry-run
     --quiet rules`.
     """
-    from entropy_sentinel.rendering.terminal_text import show
+    from entropy_sentinel.rendering.terminal_text import print_parts
     from entropy_sentinel.study.planning.file_plan import plan_files
     from entropy_sentinel.study.planning.study_pace import describe_progress
 
     config = load_study(configfile)
     while True:
         files = plan_files(config)
-        show(describe_progress(config, files, time.time()))
+        print_parts(describe_progress(config, files, time.time()))
         if watch is None or not files.to_make:
             return
         time.sleep(watch)
@@ -107,7 +107,7 @@ def show(
     most uncertain tokens with their likely alternatives. Without ITEM it lists the most and least certain responses to
     the benchmark, and those that are wrong but certain or right but uncertain. Parts without results yet are skipped.
     """
-    from entropy_sentinel.rendering.terminal_text import show
+    from entropy_sentinel.rendering.terminal_text import print_parts
     from entropy_sentinel.study.cli import response_terminal as terminal
 
     config = load_made_study(configfile)
@@ -118,9 +118,9 @@ def show(
             raise ConfigError(f"'{name}' is not in run.{axis}: {', '.join(names)}")
     study = terminal.find_model_files(config, judge, model)
     if item is None:
-        show(terminal.list_candidates(study, benchmark, max(1, tokens)))
+        print_parts(terminal.list_candidates(study, benchmark, max(1, tokens)))
     else:
-        show(terminal.describe_response(study, benchmark, (item, sample), by, tokens))
+        print_parts(terminal.describe_response(study, benchmark, (item, sample), by, tokens))
 
 
 def serve(

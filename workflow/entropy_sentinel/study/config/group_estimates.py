@@ -6,7 +6,7 @@ from itertools import combinations
 from pathlib import Path
 
 from entropy_sentinel.core.analysis import Reads
-from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES, in_order
+from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES, sort_estimators
 from entropy_sentinel.estimators.estimator_settings import OWN, EstimationSettings, Group, group_file, group_id
 from entropy_sentinel.features.feature_settings import SplitSettings
 from entropy_sentinel.study.config.study_config import Config
@@ -54,7 +54,7 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
         ):
             estimators_by_group.setdefault(group_id(benchmarks), set()).update(estimators)
     return {
-        group: in_order([*estimators, *config.estimation.estimators])
+        group: sort_estimators([*estimators, *config.estimation.estimators])
         for group, estimators in estimators_by_group.items()
     }
 

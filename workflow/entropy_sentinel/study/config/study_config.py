@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr, create_model, model_validator
 
 from entropy_sentinel.core.analysis import Analysis, load_sections
 from entropy_sentinel.core.section_base import DISTINCT, Name, Positive, Seed, Settings, Text, check_names
-from entropy_sentinel.estimators.estimator_registry import further_signals
+from entropy_sentinel.estimators.estimator_registry import extra_signals
 from entropy_sentinel.estimators.estimator_settings import OWN, Estimation, Group
 from entropy_sentinel.judges.judge_registry import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.judge_registry import AnyJudge, list_basic_judges
@@ -275,7 +275,7 @@ class Config(Settings):
         return self
 
     def _check_estimator_signals(self, key: str, estimator: str) -> None:
-        for signal in further_signals(estimator):
+        for signal in extra_signals(estimator):
             family = FAMILY_OF[signal]
             if family not in self.run.features:
                 raise ValueError(

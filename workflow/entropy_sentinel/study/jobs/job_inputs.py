@@ -6,7 +6,7 @@ from pathlib import Path
 
 from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.estimators.estimator_settings import group_file
-from entropy_sentinel.schemas.contract import whose
+from entropy_sentinel.schemas.contract import read_owners
 from entropy_sentinel.study.config.study_paths import STAGE_FOLDERS, StudyLayout
 
 
@@ -19,7 +19,7 @@ def check_inputs(paths: Iterable[str]) -> None:
         folder = _split_below_results(path)[1:2]
         stage = folder[0] if folder and folder[0] in STAGE_FOLDERS else Path(path).stem
         for name, expected_name in parse_study_path(path).items():
-            for owner in whose(path, name, stage):
+            for owner in read_owners(path, name, stage):
                 owner_name = group_file(owner) if name == "group" else owner
                 if owner_name != expected_name:
                     raise ContractError(

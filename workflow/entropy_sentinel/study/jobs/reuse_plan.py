@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
 from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
@@ -54,7 +54,8 @@ def describe_reusable(reusable: Collection[tuple[str, str]]) -> list[str]:
         return []
     verb = "is" if len(reusable) == 1 else "are"
     return [
-        f"{counted(len(reusable), 'file')} of responses {verb} copied from other studies with the same settings and "
+        f"{format_count(len(reusable), 'file')} of responses {verb} copied from other studies with the "
+        "same settings and "
         "items: no model is asked for them."
     ]
 

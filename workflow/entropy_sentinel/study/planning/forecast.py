@@ -6,8 +6,8 @@ from itertools import product
 from operator import add
 
 from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES
-from entropy_sentinel.formatting.text_format import counted, millions
-from entropy_sentinel.rendering.terminal_text import Part, table
+from entropy_sentinel.formatting.text_format import format_count, format_millions
+from entropy_sentinel.rendering.terminal_text import Part, format_terminal_table
 from entropy_sentinel.study.config.generation_requests import count_gpus
 from entropy_sentinel.study.config.group_estimates import map_group_files, training_groups
 from entropy_sentinel.study.config.study_config import Config
@@ -161,7 +161,7 @@ _ON_CPU_NOTE = (
 def _format_samples(config: Config) -> str:
     """The responses per item as text: `1 sample`, or `1 to 10 samples` if models differ."""
     counts = sorted({config.count_samples(model) for model in config.run.models})
-    return counted(counts[0], "sample") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} samples"
+    return format_count(counts[0], "sample") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} samples"
 
 
 def describe_forecast(config: Config, on_cpu: bool = False) -> list[Part]:
@@ -181,13 +181,14 @@ def describe_forecast(config: Config, on_cpu: bool = False) -> list[Part]:
     rows.append(_format_row("total", total, "", ""))
     headings = [_ON_CPU.get(heading, heading) if on_cpu else heading for heading in _HEADINGS]
     parts: list[Part] = [
-        f"Study '{config.study}': {counted(len(costs), 'model')} x {counted(len(config.run.benchmarks), 'benchmark')}, "
-        f"{_format_samples(config)} per item, {counted(len(config.run.judges), 'judge')}, "
-        f"{counted(len(training_groups(config)), 'training group')}",
+        f"Study '{config.study}': {format_count(len(costs), 'model')} x "
+        f"{format_count(len(config.run.benchmarks), 'benchmark')}, "
+        f"{_format_samples(config)} per item, {format_count(len(config.run.judges), 'judge')}, "
+        f"{format_count(len(training_groups(config)), 'training group')}",
         f"Responses: {total.responses:,}; {total.responses - total.left:,} are done and {total.left:,} left. "
         "The figures are for what is left.",
         *describe_reusable(outlook.reusable),
-        table(headings, rows, last_is_total=True),
+        format_terminal_table(headings, rows, last_is_total=True),
         "Tokens each: the mean length of a response, from the first of these: the model's finished files, the config's "
         "settings for the model, other models' files, the config's settings for all models.",
         _ON_CPU_NOTE if on_cpu else _ON_GPU_NOTE.format(config.rates.gpu_usd_per_h),
@@ -226,14 +227,14 @@ def _describe_rates(config: Config, measured: Mapping[str, Sequence[JobMeasureme
     for model in config.run.models:
         if speed := measured_speed(config, model, measured["generations"]):
             rates.append(
-                f"{model} {speed.value:,.0f} tokens/s with the starts of engines ({counted(speed.n_jobs, 'job')})"
+                f"{model} {speed.value:,.0f} tokens/s with the starts of engines ({format_count(speed.n_jobs, 'job')})"
             )
     if search := measured_search_cpu_s(config, measured["estimates"]):
-        jobs = counted(search.n_jobs, "job")
+        jobs = format_count(search.n_jobs, "job")
         rates.append(f"{search.value:.2f} CPU-seconds per training group with all configurations ({jobs})")
     return [f"In place of `rates`, measured in this study: {'; '.join(rates)}."] if rates else []
 
 
 def _format_row(name: str, cost: Cost, tokens_each: str, origin: str) -> list[str]:
     amounts = [f"{value:,.2f}" for value in astuple(cost)[3:]]
-    return [name, f"{cost.responses:,}", f"{cost.left:,}", tokens_each, millions(cost.tokens), *amounts, origin]
+    return [name, f"{cost.responses:,}", f"{cost.left:,}", tokens_each, format_millions(cost.tokens), *amounts, origin]

@@ -13,8 +13,8 @@ import polars as pl
 
 from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES
-from entropy_sentinel.formatting.text_format import counted
-from entropy_sentinel.rendering.terminal_text import Part, table
+from entropy_sentinel.formatting.text_format import format_count
+from entropy_sentinel.rendering.terminal_text import Part, format_terminal_table
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.study.config.generation_requests import count_gpus
 from entropy_sentinel.study.config.group_estimates import estimate_batches, map_group_files, training_groups
@@ -127,8 +127,9 @@ def describe_measurements(measurements: Mapping[str, Sequence[JobMeasurement]]) 
     n_jobs = sum(map(len, measurements.values()))
     headings = ("measured", "jobs", "median (s)", "longest (s)", "CPU (s)", "most memory (MB)")
     return [
-        table(headings, rows),
-        f"Measured by Snakemake in {counted(n_jobs, 'finished job')} of this study (logs/**/*.tsv). Memory is that of "
+        format_terminal_table(headings, rows),
+        f"Measured by Snakemake in {format_count(n_jobs, 'finished job')} of this study (logs/**/*.tsv). "
+        "Memory is that of "
         "the job's processes; an engine that an earlier job started is not among them. Set `runtime` and `mem_mb` in "
         "your profile from these.",
     ]

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from entropy_sentinel.formatting.text_format import millions
+from entropy_sentinel.formatting.text_format import format_millions
 from entropy_sentinel.judges.judge_base import make_account
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
-from entropy_sentinel.rendering.terminal_text import Part, table
+from entropy_sentinel.rendering.terminal_text import Part, format_terminal_table
 from entropy_sentinel.study.config.generation_requests import get_ledger_path
 from entropy_sentinel.study.config.label_requests import find_paid_judges, judge_settings
 from entropy_sentinel.study.config.study_config import Config
@@ -106,7 +106,7 @@ def describe_judging(config: Config, judge_work: list[Judging]) -> list[Part]:
     headings = ("judge", "model", "responses", "left", "tokens in (M)", "tokens out (M)", "USD", "USD at most")
     parts: list[Part] = [
         "Left for judges behind servers. Cached replies cost nothing, but this forecast does not know them.",
-        table(headings, [_format_row(work) for work in judge_work]),
+        format_terminal_table(headings, [_format_row(work) for work in judge_work]),
         "USD: from the mean tokens of this study's calls so far, else from `rates`; at most: if responses and replies "
         "have their maximum length.",
     ]
@@ -128,8 +128,8 @@ def _format_row(work: Judging) -> list[str]:
         work.model,
         f"{work.responses:,}",
         f"{work.left:,}",
-        millions(work.prompt_tokens),
-        millions(work.completion_tokens),
+        format_millions(work.prompt_tokens),
+        format_millions(work.completion_tokens),
         _format_usd(work.usd),
         _format_usd(work.most_usd),
     ]

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from entropy_sentinel.rendering.terminal_text import Part, table
+from entropy_sentinel.rendering.terminal_text import Part, format_terminal_table
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.planning.file_plan import StudyFiles
 from entropy_sentinel.study.planning.response_cost import Event, ResponseCount, count_responses
@@ -84,7 +84,10 @@ def describe_progress(config: Config, files: StudyFiles, now: float) -> list[Par
         if stage == "generations":
             rows.append(_format_row("  responses", sum_responses(count_responses(config, files).values(), now)))
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
-    parts: list[Part] = [f"Study '{config.study}', {at}", table(("", "done", "per minute", "left"), rows)]
+    parts: list[Part] = [
+        f"Study '{config.study}', {at}",
+        format_terminal_table(("", "done", "per minute", "left"), rows),
+    ]
     damaged = sorted(map(str, files.damaged_files))
     for path in damaged[:MAX_LISTED_FILES]:
         parts.append(f"{path}: cannot be read; delete it, and the next run rebuilds it")

@@ -22,12 +22,12 @@ from typing import Any, NotRequired, TypedDict, final
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, ContractError
-from entropy_sentinel.schemas.arrow_lists import flat
+from entropy_sentinel.schemas.arrow_lists import flatten_lists
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
-from entropy_sentinel.schemas.contract import read_provenance, whose
+from entropy_sentinel.schemas.contract import read_owners, read_provenance
 from entropy_sentinel.schemas.generation_schema import WAS_REFUSED, scan_traces
 from entropy_sentinel.schemas.response_schema import RESPONSE
-from entropy_sentinel.signal_families.signal_registry import FAMILIES, asking_of
+from entropy_sentinel.signal_families.signal_registry import FAMILIES, load_requery_module
 from entropy_sentinel.study.config.study_paths import parts_folder
 from entropy_sentinel.study.engines.engine_interface import TokenIdEngine
 from entropy_sentinel.study.engines.engine_registry import make_engine
@@ -130,7 +130,7 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
     """The rows of all responses: those already in `parts`, and those from new requests."""
     usable = responses.filter(pl.col("unusable").is_null())
     unusable = responses.filter(pl.col("unusable").is_not_null())
-    requery_module, rows = asking_of(settings["family"]), parts.read()
+    requery_module, rows = load_requery_module(settings["family"]), parts.read()
     engine, n_done, start = None, 0, time.monotonic()
     # Repeats only if a part proves damaged at the end.
     while pending := _list_pending_parts(usable, rows, FAMILIES[settings["family"]].per_item):
@@ -217,7 +217,7 @@ def _list_identifying_rows(responses: pl.DataFrame) -> list[tuple[Any, ...]]:
 
 
 def _token_ids(responses: pl.DataFrame) -> bytes:
-    return flat(responses["token_ids"]).to_numpy().astype("<u4").tobytes()
+    return flatten_lists(responses["token_ids"]).to_numpy().astype("<u4").tobytes()
 
 
 def write_imported_pass(generations: str, settings: ImportedPass, output: str) -> None:
@@ -234,7 +234,7 @@ def write_imported_pass(generations: str, settings: ImportedPass, output: str) -
     if len(missing):
         log.warning("%s: has no row for %d of %d responses", source, len(missing), len(responses))
         unanswered = missing.with_columns(unusable=pl.lit("no row in the file of the pass"))
-        rows = pl.concat([frame, asking_of(settings["family"]).unasked(unanswered, settings["settings"])])
+        rows = pl.concat([frame, load_requery_module(settings["family"]).unasked(unanswered, settings["settings"])])
         frame = responses.join(rows, on=RESPONSE, how="left", maintain_order="left_right").select(frame.columns)
     source_provenance = _read_source_provenance(source)
     recorded_settings = source_provenance.get("pass", {}).get("settings", {})
@@ -245,7 +245,7 @@ def write_imported_pass(generations: str, settings: ImportedPass, output: str) -
             log.warning("%s: %s is %s, but the file was made with %s, which is used", source, where, value, recorded)
     origin = _read_origin(generations)
     answered = [origin[key] for key in ("model", "source_model") if origin.get(key)]
-    for model in whose(source, "model"):
+    for model in read_owners(source, "model"):
         if model not in answered:
             log.warning("%s: is of the model '%s', and the traces are of %s", source, model, " or ".join(answered))
     about = {"family": settings["family"], "pass": dict(settings), "source_pass": source_provenance}

@@ -12,15 +12,15 @@ import polars as pl
 from entropy_sentinel.core.errors import ProvenanceError
 from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure
 from entropy_sentinel.estimators.estimator_file import save_estimator
-from entropy_sentinel.estimators.estimator_registry import further_signals
+from entropy_sentinel.estimators.estimator_registry import extra_signals
 from entropy_sentinel.estimators.estimator_settings import EstimationSettings, Fitting
 from entropy_sentinel.estimators.fit_metadata import describe_fit
-from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators, score
+from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators, score_slices
 from entropy_sentinel.features.hashed_tokens import SCHEMA
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.estimate_schema import ESTIMATES, SCORES
 from entropy_sentinel.schemas.response_schema import RESPONSE, item_numbers
-from entropy_sentinel.schemas.signal_schema import with_reasons
+from entropy_sentinel.schemas.signal_schema import add_reasons
 from entropy_sentinel.signal_families.observation_frame import DOMAIN, OBSERVATIONS, read_observations
 from entropy_sentinel.statistics.ambiguity import measure_ambiguous_shares
 
@@ -73,9 +73,9 @@ def split_by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> I
     """
     names_by_signals: dict[tuple[str, ...], list[str]] = {}
     for name in estimators:
-        names_by_signals.setdefault(further_signals(name), []).append(name)
+        names_by_signals.setdefault(extra_signals(name), []).append(name)
     for signals, names in names_by_signals.items():
-        yield with_reasons(observations, signals, "feature_reason").select(*OBSERVATIONS.schema, *signals), names
+        yield add_reasons(observations, signals, "feature_reason").select(*OBSERVATIONS.schema, *signals), names
 
 
 def _estimate_view(
@@ -96,7 +96,7 @@ def _estimate_view(
     )
     estimates = {}
     for name, estimator in fit_estimators(training, estimators).items():
-        accuracies = score(estimator, featured, slices)
+        accuracies = score_slices(estimator, featured, slices)
         estimates[name] = _build_estimates(estimator, accuracies, domains).select(ESTIMATES.schema.names())
     return estimates
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from entropy_sentinel.features.feature_computation import USED, compute_features, missing_mass, start_after
+from entropy_sentinel.features.feature_computation import INPUT_COLUMNS, compute_features, missing_mass, start_after
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
 from entropy_sentinel.features.feature_settings import FeatureSettings
 from entropy_sentinel.schemas.arrow_lists import read_traces
@@ -15,7 +15,7 @@ def write_features(generations: str, settings: FeatureSettings, output: str) -> 
     The memory does not grow with the file. Raises InputError if the token that ends the thinking cannot be found.
     """
     origin, parts = read_provenance(generations), [FEATURE_FRAME.frame([])]
-    for batch in read_traces(generations, [*USED, "tokens", "text"]):
+    for batch in read_traces(generations, [*INPUT_COLUMNS, "tokens", "text"]):
         traces = start_after(batch, settings["trace_after"], origin.get("trace_after"))
         parts.append(compute_features(traces, settings["vocabulary"]))
     frame = pl.concat(parts)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 
 log = logging.getLogger(__name__)
 
@@ -45,13 +45,15 @@ class Progress:
         speed = max(tokens - self._earlier_tokens, 0) / max(now - self._last, 1e-9)
         remaining = self._format_remaining(lengths, speed)
         self._earlier_tokens, self._earlier_running, self._last = tokens, len(lengths), now
-        running = f", {len(lengths):,} under way with {counted(sum(lengths), 'token')} so far" if any(lengths) else ""
-        return f"{self._done:,} of {counted(self._total, 'response')}{running}; {_format_speed(speed)}{remaining}"
+        running = (
+            f", {len(lengths):,} under way with {format_count(sum(lengths), 'token')} so far" if any(lengths) else ""
+        )
+        return f"{self._done:,} of {format_count(self._total, 'response')}{running}; {_format_speed(speed)}{remaining}"
 
     def format_summary(self) -> str:
         """A line with the total work and its speed."""
         seconds = max(time.monotonic() - self._start, 1e-9)
-        counts = f"{self._done:,} of {counted(self._total, 'response')}: {counted(self._tokens, 'token')}"
+        counts = f"{self._done:,} of {format_count(self._total, 'response')}: {format_count(self._tokens, 'token')}"
         return f"{counts} in {seconds:,.0f} s, {_format_speed(self._tokens / seconds)}"
 
     def _format_remaining(self, lengths: Sequence[int], speed: float) -> str:
@@ -97,4 +99,4 @@ def log_progress(progress: Progress) -> Iterator[None]:
 def _format_speed(speed: float) -> str:
     """Tokens per second, with one decimal if slow."""
     number = round(speed) if speed >= 10 else round(speed, 1)
-    return f"{counted(int(number) if number == int(number) else number, 'token')}/s"
+    return f"{format_count(int(number) if number == int(number) else number, 'token')}/s"

@@ -13,8 +13,8 @@ from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.generation_schema import LOGPROBS
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.schemas.response_schema import RESPONSE, SAMPLE
-from entropy_sentinel.schemas.signal_schema import contract_of
-from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, observations_of
+from entropy_sentinel.schemas.signal_schema import signal_contract
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, observation_contract
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.statistics.splits import split_items
 
@@ -53,12 +53,12 @@ def write_observations(
     for path in signals:
         files_by_family.setdefault(read_provenance(path)["family"], []).append(path)
     for family, paths in files_by_family.items():
-        contract = contract_of(FAMILIES[family])
+        contract = signal_contract(FAMILIES[family])
         rows = pl.concat(contract.read(path) for path in paths)
         frame = frame.join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
     if files_by_family:
         about["families"] = list(files_by_family)
-    observations_of(files_by_family).write(frame, output, about)
+    observation_contract(files_by_family).write(frame, output, about)
 
 
 def _read_kind(path: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import polars as pl
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.generation_schema import scan_traces
 from entropy_sentinel.schemas.response_schema import RESPONSE
-from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.schemas.signal_schema import signal_contract
 from entropy_sentinel.signal_families.signal_computation import compute_signals
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 
@@ -24,7 +24,7 @@ def write_signals(
     traces, origin, settings = scan_traces(generations), read_provenance(generations), dict(settings or {})
     responses = traces.select(RESPONSE).collect()
     values, facts = compute_signals(family, traces, **inputs, **settings)
-    contract = contract_of(FAMILIES[family])
+    contract = signal_contract(FAMILIES[family])
     extra_columns = [name for name in values.columns if name not in contract.schema]
     frame = pl.concat([responses, values], how="horizontal").select(*contract.schema, *extra_columns)
     contract.write(frame, output, origin | {"family": family, "signal_settings": settings} | facts)

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from scipy.stats import gaussian_kde
 
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.rendering.exhibit_files import save_figures
 from entropy_sentinel.rendering.exhibit_style import Style
-from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, Drawing, new_figure, nothing, plain
+from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, Drawing, draw_empty, new_figure, style_axes
 from entropy_sentinel.schemas.estimate_schema import ESTIMATES
 from entropy_sentinel.schemas.file_sets import read_all
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
@@ -57,7 +57,7 @@ def figure_2_entropy_densities(inputs: AccuracyFigureInputs) -> Drawing:
     for axes in panels:
         axes.set(ylabel="Density", ylim=(0, None))
         axes.legend(frameon=False, fontsize=inputs.style.points(9), loc="best")
-        plain(axes, size=inputs.style.points(9))
+        style_axes(axes, size=inputs.style.points(9))
     panels[-1].set(xlabel="Largest entropy of a token in the response (nats)", xlim=(0, None))
     shown = f"{inputs.style.model(inputs.figure_model)} on {inputs.style.benchmark(inputs.figure_benchmark)}"
     panels[0].set_title(inputs.style.title(shown), fontsize=inputs.style.points(11))
@@ -79,7 +79,7 @@ def _peak(values: np.ndarray) -> float | None:
 
 def _draw_class(axes: Axes, values: np.ndarray, correct: bool, style: Style) -> None:
     color, line = (BLUE, "-") if correct else (ORANGE, "--")
-    legend = f"{'correct' if correct else 'incorrect'} ({counted(len(values), 'response')})"
+    legend = f"{'correct' if correct else 'incorrect'} ({format_count(len(values), 'response')})"
     if len(np.unique(values)) > 1:
         # Both areas are drawn below both lines, so that neither line is covered.
         shared = {"x": values, "ax": axes, "clip": (0, np.inf), "color": color}
@@ -102,17 +102,17 @@ def figure_4_errors_by_group_accuracy(inputs: AccuracyFigureInputs) -> Drawing:
     joined = picked.join(group_accuracies(inputs.domains, picked["group"]), on="group").drop_nulls("group_accuracy")
     points, over_all = joined.filter(pl.col("scope") == "held_out"), joined.filter(pl.col("scope") == "all")
     if points.is_empty():
-        return nothing("No training group has an AEE and an accuracy", inputs.style.label)
+        return draw_empty("No training group has an AEE and an accuracy", inputs.style.label)
     width = inputs.style.width(6.6)
     figure = new_figure(width, width * 4.5 / 6.6, inputs.style.label)
     axes = figure.add_subplot()
     _draw_errors(axes, points, over_all, inputs.style)
     axes.set(xlabel="Weighted accuracy of the training group", ylabel="AEE", ylim=(0, None))
     groups, models = points["group"].n_unique(), points["model"].n_unique()
-    counts = f"{counted(groups, 'training group')}, {counted(models, 'model')}"
+    counts = f"{format_count(groups, 'training group')}, {format_count(models, 'model')}"
     axes.set_title(inputs.style.title(counts), fontsize=inputs.style.points(11))
     axes.legend(frameon=False, fontsize=inputs.style.points(9), loc="best")
-    plain(axes, size=inputs.style.points(9))
+    style_axes(axes, size=inputs.style.points(9))
     shown = "" if inputs.style.title(counts) else f" ({counts})"
     return Drawing(
         figure,
@@ -149,7 +149,7 @@ def figure_auroc_by_domain(inputs: AccuracyFigureInputs) -> Drawing:
     """
     models = names_in(inputs.auroc, "model")
     if not models:
-        return nothing("No model has features and labels", inputs.style.label)
+        return draw_empty("No model has features and labels", inputs.style.label)
     heights = [inputs.auroc.filter(pl.col("model") == model)["benchmark"].n_unique() for model in models]
     shown = signals_in(inputs.auroc)
     width = _COLUMN * len(shown) + 2.6

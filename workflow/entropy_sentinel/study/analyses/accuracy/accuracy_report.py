@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.whole_files import write_whole
-from entropy_sentinel.estimators.estimator_registry import title
+from entropy_sentinel.estimators.estimator_registry import estimator_title
 from entropy_sentinel.estimators.verdict_limits import CONFIDENCE, FAR_OFF, USABLE_ERROR, USABLE_SHARE
 from entropy_sentinel.features.feature_registry import OPEN_MASS
 from entropy_sentinel.rendering.html_pages import Exhibit, read_fragment, render
@@ -287,7 +287,7 @@ def _estimated(study: Study, default: str) -> dict[str, Any]:
         "interval": interval,
         "estimate": estimate,
         "bases": interval_notes(study.validations),
-        "default_title": title(default),
+        "default_title": estimator_title(default),
         "fewest_for_rho": FEWEST_FOR_RHO,
         "ambiguous": study.ambiguous,
         "advice": study.advice,

@@ -14,12 +14,12 @@ from entropy_sentinel.estimators.estimator_registry import (
     FEWEST_FOR_FIRST,
     FEWEST_TO_CHOOSE,
     RECOMMENDED,
-    title,
+    estimator_title,
 )
-from entropy_sentinel.formatting.text_format import listed
+from entropy_sentinel.formatting.text_format import list_names
 from entropy_sentinel.rendering import exhibit_files
 from entropy_sentinel.rendering.html_pages import Exhibit
-from entropy_sentinel.rendering.table_exhibit import Table, headed, missing_notes, number_frame, write_table
+from entropy_sentinel.rendering.table_exhibit import Table, missing_notes, number_frame, select_headings, write_table
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.estimate_schema import ESTIMATES
 from entropy_sentinel.schemas.file_sets import read_all
@@ -149,7 +149,7 @@ def _partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
             if count >= n_domains:
                 continue
             are_all = len(titles) == len(validation.methods) > 1
-            which = "every method" if are_all else listed(titles, _MOST_NAMED, "; ")
+            which = "every method" if are_all else list_names(titles, _MOST_NAMED, "; ")
             note = f"{which} could estimate {count} of {n_domains} domains."
             models_by_note.setdefault(note, []).append(validation.model)
     return [f"{', '.join(models)}: {note}" for note, models in models_by_note.items()]
@@ -197,7 +197,7 @@ def table_estimates(inputs: AccuracyTableInputs) -> Table:
     return Table(
         "By each named training group's estimator. Unlabelled domains come first: they have an estimate but no true "
         "accuracy.",
-        headed(rows, headings),
+        select_headings(rows, headings),
         (
             "Estimated: over all responses with features. Error: the estimate for the labelled responses minus the "
             "share of these that are correct.",
@@ -258,8 +258,9 @@ def table_recommended(inputs: AccuracyTableInputs) -> Table:
         number_frame(rows, ["Model", "Training group", "Groups"], [*_NUMBERS, "Best is", "Recommended took"]),
         (
             SCOPE_NOTE,
-            f"Recommended: {title(CANDIDATES[0])}, or a method that is better on {FEWEST_TO_CHOOSE} or more training "
-            f"benchmarks, each held out in turn. With fewer than {FEWEST_FOR_FIRST}: {title(CANDIDATES[1])}.",
+            f"Recommended: {estimator_title(CANDIDATES[0])}, or a method that is better on "
+            f"{FEWEST_TO_CHOOSE} or more training "
+            f"benchmarks, each held out in turn. With fewer than {FEWEST_FOR_FIRST}: {estimator_title(CANDIDATES[1])}.",
             f"Default: {inputs.default}; - if it has no result for one of the groups. Best: the smallest median of all "
             "estimators that were run on all these groups; it is not known beforehand.",
         ),
@@ -307,13 +308,13 @@ def _recommended_row(part: pl.DataFrame, default: str) -> dict[str, Any]:
     others = {name: error for name, error in medians.items() if name != RECOMMENDED}
     best = min(others, key=lambda name: others[name], default=None)
     chosen = part.filter(pl.col("estimator") == RECOMMENDED)["method"].drop_nulls().value_counts(sort=True)
-    counts = [title(name) + (f" ({count})" if n_groups > 1 else "") for name, count in chosen.iter_rows()]
+    counts = [estimator_title(name) + (f" ({count})" if n_groups > 1 else "") for name, count in chosen.iter_rows()]
     return {
         "Groups": n_groups,
         "Recommended": medians.get(RECOMMENDED),
         "Default": medians.get(default),
         "Best": others.get(best),
-        "Best is": best and title(best),
+        "Best is": best and estimator_title(best),
         "Recommended took": ", ".join(counts) or None,
     }
 

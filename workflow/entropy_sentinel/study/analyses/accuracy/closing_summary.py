@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.formatting.text_format import number
-from entropy_sentinel.rendering.plain_text import below, text_table
+from entropy_sentinel.formatting.text_format import format_number
+from entropy_sentinel.rendering.plain_text import format_text_table, indent_lines
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.label_schema import FITTING_KIND, LABELS, NO_REFERENCE
 from entropy_sentinel.study.analyses.accuracy.headline import Headline, Score, headlines
@@ -128,18 +128,20 @@ def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
     if not rows:
         return []
     headings = ("model", "domain", "responses", "estimated", f"{LEVEL:.0%} interval", "verdict")
-    return [below("Domains without labels: estimated accuracy", text_table(headings, rows, "llrrrl"))]
+    return [indent_lines("Domains without labels: estimated accuracy", format_text_table(headings, rows, "llrrrl"))]
 
 
 def estimate(domain: DomainResult) -> str:
     """A domain's estimate as text, in brackets if the domain is unlike all labelled ones."""
-    shown = number(domain.estimated, ".2f")
+    shown = format_number(domain.estimated, ".2f")
     return f"({shown})" if domain.unfamiliar else shown
 
 
 def interval(domain: DomainResult) -> str:
     """The interval of a domain's estimate as text; "-" if it has no interval."""
-    return "-" if domain.lower is None else f"{number(domain.lower, '.2f')} to {number(domain.upper, '.2f')}"
+    return (
+        "-" if domain.lower is None else f"{format_number(domain.lower, '.2f')} to {format_number(domain.upper, '.2f')}"
+    )
 
 
 _COMPARED = {True: "lower AEE than the estimator", False: "no lower AEE than the estimator", None: "not comparable"}
@@ -148,10 +150,10 @@ _COMPARED = {True: "lower AEE than the estimator", False: "no lower AEE than the
 def _model(headline: Headline) -> str:
     rows = []
     for row in headline.domains:
-        estimated, true = number(row["estimated_on_labelled"]), number(row["true_accuracy"])
-        error = number(row["error"], "+.3f")
+        estimated, true = format_number(row["estimated_on_labelled"]), format_number(row["true_accuracy"])
+        error = format_number(row["error"], "+.3f")
         rows.append((row["benchmark"], ROLES[row["role"]], labels(row), estimated, true, error))
-    lines = [*text_table(("domain", "role", "labels", "estimated", "true", "error"), rows, "llrrrr"), ""]
+    lines = [*format_text_table(("domain", "role", "labels", "estimated", "true", "error"), rows, "llrrrr"), ""]
     for scope, title in SCOPES.items():
         if scope in headline.scores:
             lines.append(_line(f"{title} domains", headline.scores[scope]))
@@ -163,7 +165,7 @@ def _model(headline: Headline) -> str:
         lines.append(_line("best simple estimator", headline.simple_scores["held_out"], verdict))
     if headline.caution:
         lines.append(f"caution: {headline.caution}")
-    return below(headline.model, lines)
+    return indent_lines(headline.model, lines)
 
 
 def labels(row: dict[str, int]) -> str:
@@ -175,5 +177,5 @@ def labels(row: dict[str, int]) -> str:
 
 def _line(title: str, score: Score, remark: str = "") -> str:
     reason = f"({score.reason})" if score.reason else ""
-    parts = [f"{title:<21}  AEE {number(score.aee)}", f"rho {score.rho_text}", reason, remark]
+    parts = [f"{title:<21}  AEE {format_number(score.aee)}", f"rho {score.rho_text}", reason, remark]
     return "   ".join(filter(None, parts))

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES, RECOMMENDED, title
-from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES, RECOMMENDED, estimator_title
+from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.statistics.ambiguity import explain_ambiguity
 from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO
 from entropy_sentinel.study.analyses.display_names import TrainingGroup
@@ -47,7 +47,7 @@ class Score:
     def rho_text(self) -> str:
         """rho, with the number of domains if they are too few for a headline."""
         few = self.rho is not None and self.headline_rho is None
-        return number(self.rho) + (f" over {self.n_domains} domains" if few else "")
+        return format_number(self.rho) + (f" over {self.n_domains} domains" if few else "")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Headline:
         if self.simple is None:
             return "No simple estimator was run."
         simple = self.simple_scores["held_out"]
-        scored = f"{self.simple} (AEE {number(simple.aee)}, rho {simple.rho_text})"
+        scored = f"{self.simple} (AEE {format_number(simple.aee)}, rho {simple.rho_text})"
         match self.simple_is_better:
             case None:
                 return f"The estimator has no AEE to compare with the best simple one, {scored}."
@@ -139,7 +139,7 @@ def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimato
         unlabelled=tuple(domains.filter(pl.col("n_labelled") == 0).iter_rows(named=True)),
         domains=tuple(domains.filter(pl.col("n_labelled") > 0).iter_rows(named=True)),
         scores=scores(sweep, estimator),
-        simple=title(best) if best else None,
+        simple=estimator_title(best) if best else None,
         simple_scores=scores(sweep, best) if best else {},
         recommended=recommendation(estimates, sweep),
         caution=cautions[0] if len(cautions) else None,
@@ -152,7 +152,7 @@ def recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendati
     if hyperparameters.is_empty():
         return None
     chosen = json.loads(hyperparameters[0])
-    return Recommendation(title(chosen["method"]), chosen["reason"], scores(sweep, RECOMMENDED))
+    return Recommendation(estimator_title(chosen["method"]), chosen["reason"], scores(sweep, RECOMMENDED))
 
 
 def scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:

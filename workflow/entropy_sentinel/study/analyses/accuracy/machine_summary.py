@@ -86,7 +86,7 @@ def _model(validation: ModelValidation, default: str) -> dict[str, Any]:
         "n_training": validation.n_training,
         "training_accuracy": validation.training_accuracy,
         "caution": validation.caution,
-        "new_groups": validation.new_groups and validation.new_groups.as_dict(),
+        "new_groups": validation.new_groups and validation.new_groups.to_dict(),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.estimators.estimator_registry import BASELINES, title
+from entropy_sentinel.estimators.estimator_registry import BASELINES, estimator_title
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.rendering.exhibit_declarations import load_function
 from entropy_sentinel.rendering.exhibit_style import Style
@@ -24,7 +24,7 @@ from entropy_sentinel.rendering.latex import (
     Wrapped,
     format_share,
     format_spread,
-    join,
+    join_latex,
     lay_side_by_side,
     lower_qualifier,
 )
@@ -73,7 +73,7 @@ class PaperSettings:
 def _finish(caption: Latex, blocks: Sequence[Block]) -> Latex:
     """A caption that explains the dashes of the table, if it has any."""
     cells = {cell for block in blocks for row in block.rows for cell in row}
-    return join(caption, _DASH) if NONE in cells else caption
+    return join_latex(caption, _DASH) if NONE in cells else caption
 
 
 def form_auroc(table: Table, settings: PaperSettings) -> list[PaperTable]:
@@ -144,7 +144,7 @@ def _form_groups(table: Table, settings: PaperSettings, chosen: Sequence[Trainin
             cells += [format_share(row[f"{group.title}: {measure}, all"]) for measure in ("AEE", "rho")]
         rows.append(cells)
     described = [f"{settings.describe(group)}: {_name_estimator(group.estimator)}" for group in chosen]
-    caption = join(
+    caption = join_latex(
         "Accuracy estimation error (AEE) and Spearman correlation", Latex(rf"({RHO})"), "of estimated and true",
         f"accuracy {_SCOPE}. Training groups: {'; '.join(described)}.",
     )  # fmt: skip
@@ -161,7 +161,7 @@ def _form_groups(table: Table, settings: PaperSettings, chosen: Sequence[Trainin
 
 def _name_estimator(name: str) -> str:
     """An estimator's title for the middle of a sentence."""
-    name = title(name)
+    name = estimator_title(name)
     return name if name[:2].isupper() else name[0].lower() + name[1:]
 
 
@@ -174,19 +174,19 @@ def form_methods(table: Table, settings: PaperSettings) -> list[PaperTable]:
         cells = [lower_qualifier(row["Estimator"]), _spread_of(row, "rho, all"), _spread_of(row, "AEE, all")]
         (default if row["Estimator"] == _DEFAULT else others).append(cells)
     blocks = [Block(rows) for rows in (default, others) if rows]
-    caption = join(
+    caption = join_latex(
         f"The default estimator ({_name_estimator(settings.headline.estimator)}) against single-metric baselines, "
         f"trained on {settings.describe(settings.headline)}: {_SPREAD}, over models, of Spearman correlation",
         Latex(rf"({RHO})"),
         f"and accuracy estimation error (AEE) {_SCOPE}.",
     )
-    headings = ["Method", join("Spearman", RHO, UP), join("AEE", DOWN)]
+    headings = ["Method", join_latex("Spearman", RHO, UP), join_latex("AEE", DOWN)]
     return [PaperTable(_finish(caption, blocks), ["l", "r", "r"], headings, blocks)]
 
 
 def _filter_methods(frame: pl.DataFrame, column: str) -> pl.DataFrame:
     """The rows of the default and the paper's baselines; all rows if no baseline was run."""
-    names = [_DEFAULT, *map(title, BASELINES)]
+    names = [_DEFAULT, *map(estimator_title, BASELINES)]
     return frame.filter(pl.col(column).is_in(names)) if set(names[1:]) & set(frame[column]) else frame
 
 
@@ -206,11 +206,11 @@ def form_sizes(table: Table, settings: PaperSettings) -> list[PaperTable]:
     which = (
         f"the estimator {_name_estimator(settings.inputs.default)}" if source == _DEFAULT else "all 48 configurations"
     )
-    caption = join(
+    caption = join_latex(
         Latex("AEE by the number $k$ of training benchmarks:"),
         f"{_SPREAD}, over all training groups of that size and {which}; {_SCOPE}.",
     )
-    spans = [("", 1), (join("Training benchmarks", Latex("($k$)")), len(sizes))]
+    spans = [("", 1), (join_latex("Training benchmarks", Latex("($k$)")), len(sizes))]
     blocks = [Block(rows)]
     return [
         PaperTable(
@@ -229,9 +229,9 @@ def form_design(table: Table, settings: PaperSettings) -> list[PaperTable]:
             setting = {"yes": "Y", "no": "N"}.get(word := LEVELS.get(row["Setting"], row["Setting"]), word.upper())
             rows.append([setting, _spread_of(row, "AEE, all"), _spread_of(row, "rho, all")])
         if len(rows) == 2:
-            rows = [[join(*cells, separator=" / ") for cells in zip(*rows, strict=True)]]
+            rows = [[join_latex(*cells, separator=" / ") for cells in zip(*rows, strict=True)]]
         blocks.append(Block([[str(factor) if place == 0 else "", *row] for place, row in enumerate(rows)]))
-    caption = join(
+    caption = join_latex(
         f"Main effects of the estimator's design: {_SPREAD}, over all models and training groups, of AEE and Spearman",
         Latex(RHO),
         f"{_SCOPE}. RF: random forest, LR: logistic regression, MLP: multi-layer perceptron; calibration: isotonic.",
@@ -243,7 +243,7 @@ def form_design(table: Table, settings: PaperSettings) -> list[PaperTable]:
 def form_methods_by_model(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Table 8: the default and the baselines by model, rho above AEE, in the paper's order."""
     frame = table.frame
-    names = [_DEFAULT, *map(title, BASELINES)]
+    names = [_DEFAULT, *map(estimator_title, BASELINES)]
     run = [name for name in names if name in frame.columns]
     methods = run if len(run) > 1 else frame.columns[2:]
     blocks = []
@@ -254,7 +254,7 @@ def form_methods_by_model(table: Table, settings: PaperSettings) -> list[PaperTa
             cells = [format_share(row[name]) for name in methods]
             rows.append(["" if rows else settings.style.model(str(model)), symbol, *cells])
         blocks.append(Block(rows))
-    caption = join(
+    caption = join_latex(
         "Spearman", Latex(RHO), "(higher is better) and AEE (lower is better) of the default estimator",
         f"({_name_estimator(settings.headline.estimator)}) and single-metric baselines by model, trained on "
         f"{settings.describe(settings.headline)}; {_SCOPE}.",
@@ -276,7 +276,7 @@ def form_best_and_worst(table: Table, settings: PaperSettings) -> list[PaperTabl
             accuracy = format_spread(row["Weighted accuracy"], None, 3)
             rows.append([str(row["k"]), settings.name_benchmarks(row["Training group"]), spread, accuracy])
         blocks.append(Block(rows, _RANKS[str(rank)]))
-    caption = join(
+    caption = join_latex(
         Latex("Best and worst training group of each size $k$, by the AEE"),
         f"of the default estimator ({_name_estimator(settings.inputs.default)}) {_SCOPE}: {_SPREAD}, over models. "
         "Acc.: the group's accuracy over models, weighted by its benchmarks' numbers of responses.",
@@ -291,7 +291,7 @@ def form_leave_one_out(table: Table, settings: PaperSettings) -> list[PaperTable
     for row in table.frame.iter_rows(named=True):
         cells = [_spread_of(row, measure) for measure in ("AEE, all", "AEE, left out", "rho, all")]
         rows.append([settings.style.model(row["Model"]), *cells])
-    caption = join(
+    caption = join_latex(
         f"The default estimator ({_name_estimator(settings.inputs.default)}), trained on all benchmarks but one: "
         f"{_SPREAD}, over the benchmarks left out. AEE and",
         Latex(RHO),

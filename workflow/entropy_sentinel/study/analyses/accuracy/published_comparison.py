@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import polars as pl
 
-from entropy_sentinel.estimators.estimator_registry import title
+from entropy_sentinel.estimators.estimator_registry import estimator_title
 from entropy_sentinel.features.feature_registry import CATALOGUE
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.rendering.exhibit_declarations import load_function
 from entropy_sentinel.rendering.table_exhibit import Table
 from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import TABLES, list_compared_tables, paper_models
@@ -130,8 +130,8 @@ def compare(name: str, inputs: AccuracyTableInputs) -> Table | None:
 
 def _responses(domains: pl.DataFrame) -> str:
     """One line with the number of responses here and in the paper; a study may use only some of the items."""
-    models = counted(domains["model"].n_unique(), "model")
-    benchmarks = counted(domains["benchmark"].n_unique(), "benchmark")
+    models = format_count(domains["model"].n_unique(), "model")
+    benchmarks = format_count(domains["benchmark"].n_unique(), "benchmark")
     return (
         f"This study has {domains['n_responses'].sum():,} responses of {models} to {benchmarks}, "
         f"the paper {len(paper_models()) * N_ITEMS:,} of {len(paper_models())} models to {N_BENCHMARKS}."
@@ -164,7 +164,7 @@ def _key(values: pl.Series) -> pl.Series:
         case "statistic":
             return values.replace_strict({key: feature.title for key, feature in CATALOGUE.items()})
         case "method":
-            titles = {key: title(method) for key, method in METHODS.items()}
+            titles = {key: estimator_title(method) for key, method in METHODS.items()}
             return values.replace_strict(titles | {"default": "Default"})
         case "configuration" | "factor":
             return values.str.to_titlecase()

@@ -13,17 +13,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
-from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.rendering.exhibit_style import Style
 from entropy_sentinel.rendering.figure_style import (
     BLUE,
     GREEN,
     ORANGE,
     Drawing,
-    legend_of,
+    collect_legend,
+    draw_empty,
     new_figure,
-    nothing,
-    wrapped,
+    wrap_text,
 )
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyFigureInputs
 from entropy_sentinel.study.analyses.accuracy.headline import Headline, headlines
@@ -82,12 +82,12 @@ def _figure(panels: Sequence[ModelPanel], legend_title: str, style: Style, colum
     for axes, panel in zip(all_axes, panels, strict=False):
         _frame(axes, panel, *limits, style)
         size = style.points(10)
-        axes.set_title(wrapped(panel.title, size, width - style.points(_BESIDE_TITLE)), fontsize=size)
+        axes.set_title(wrap_text(panel.title, size, width - style.points(_BESIDE_TITLE)), fontsize=size)
     for axes in all_axes[len(panels) - columns : len(panels)]:
         axes.set_xlabel("True accuracy")
     for axes in all_axes[::columns]:
         axes.set_ylabel("Estimated accuracy")
-    legend = _legend(figure, legend_of(all_axes[: len(panels)]), legend_title, style, narrow=width == _NARROW)
+    legend = _legend(figure, collect_legend(all_axes[: len(panels)]), legend_title, style, narrow=width == _NARROW)
     least = style.points(_LEGEND)
     figure.set_figheight(style.height(height + max(0.0, legend.get_window_extent().height / figure.dpi - least)))
     figure.draw_without_rendering()  # settles the layout, which the places of the names depend on
@@ -101,7 +101,7 @@ def _legend(figure: Figure, entries: Mapping[str, Artist], title: str, style: St
     """Write the legend below the panels, in fewer columns than preferred if the figure has no room for these."""
     room = figure.get_figwidth() - _BESIDE_LEGEND
     look: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": style.points(9)}
-    look["title"] = wrapped(style.title(title), rcParams["font.size"], room) or None
+    look["title"] = wrap_text(style.title(title), rcParams["font.size"], room) or None
     for columns in range(_legend_columns(len(entries), narrow), 0, -1):
         legend = figure.legend(list(entries.values()), list(entries), ncols=columns, alignment="center", **look)
         if columns == 1 or legend.get_window_extent().width / figure.dpi <= room:
@@ -178,7 +178,7 @@ def figure_3_accuracies_by_model(inputs: AccuracyFigureInputs) -> Drawing:
 
 def _drawing(headlines: Sequence[Headline], group: TrainingGroup, style: Style) -> Drawing:
     if not headlines:
-        return nothing("No results for this training group", style.label)
+        return draw_empty("No results for this training group", style.label)
     panels = []
     for headline in headlines:
         title = _title(headline, len(headlines) == 1, style)
@@ -204,8 +204,8 @@ def _errors(headline: Headline) -> str:
     score = headline.scores.get("held_out")
     if score is None or score.aee is None:
         return "no estimate of an unseen domain with labels"
-    rho = "" if score.headline_rho is None else f", rho {number(score.headline_rho)}"
-    return f"AEE {number(score.aee)}{rho} on unseen domains"
+    rho = "" if score.headline_rho is None else f", rho {format_number(score.headline_rho)}"
+    return f"AEE {format_number(score.aee)}{rho} on unseen domains"
 
 
 def _draw(axes: Axes, headline: Headline, style: Style) -> None:
@@ -272,7 +272,7 @@ def figure_validation(inputs: AccuracyFigureInputs) -> Drawing:
     """
     shown = [validation for validation in inputs.validations if _known(validation.left_out)]
     if not shown:
-        return nothing("No labelled domain was held out and estimated", inputs.style.label)
+        return draw_empty("No labelled domain was held out and estimated", inputs.style.label)
     panels = []
     for validation in shown:
         draw = partial(_draw_ends, validation=validation)
@@ -283,10 +283,10 @@ def figure_validation(inputs: AccuracyFigureInputs) -> Drawing:
 
 
 def _heading(validation: ModelValidation) -> str:
-    rho = "" if validation.headline_rho is None else f", rho {number(validation.headline_rho)}"
-    first = f"{validation.model}: {validation.verdict}\nAEE {number(validation.recommended.aee)}{rho}"
+    rho = "" if validation.headline_rho is None else f", rho {format_number(validation.headline_rho)}"
+    first = f"{validation.model}: {validation.verdict}\nAEE {format_number(validation.recommended.aee)}{rho}"
     groups = validation.new_groups
-    return first if groups is None else f"{first}\nanother benchmark: {groups.verdict}, AEE {number(groups.aee)}"
+    return first if groups is None else f"{first}\nanother benchmark: {groups.verdict}, AEE {format_number(groups.aee)}"
 
 
 def _draw_ends(axes: Axes, validation: ModelValidation) -> None:

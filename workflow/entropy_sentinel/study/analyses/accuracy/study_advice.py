@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.estimators.estimator_registry import in_order, title
-from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.estimators.estimator_registry import estimator_title, sort_estimators
+from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.schemas.label_schema import NO_REFERENCE
 from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import ModelValidation
 from entropy_sentinel.study.analyses.display_names import TrainingGroup
@@ -69,8 +69,8 @@ def reasons_text(counts: Mapping[str, int]) -> str:
 
 
 def _estimators(rows: pl.DataFrame) -> str:
-    names = in_order(rows["estimator"].unique())
-    return ", ".join(map(title, names)) if len(names) <= _NAMED else f"{len(names)} estimators"
+    names = sort_estimators(rows["estimator"].unique())
+    return ", ".join(map(estimator_title, names)) if len(names) <= _NAMED else f"{len(names)} estimators"
 
 
 # The paper's errors are smallest for training groups with a weighted accuracy in this range (section 5, RQ3).
@@ -108,7 +108,7 @@ class Advice:
         """The advice in words."""
         if self.accuracy is None:
             return f"{self.what}: accuracy unknown, because at least one of its domains has no labels."
-        where = f"{self.what}: weighted accuracy {number(self.accuracy, '.2f')}"
+        where = f"{self.what}: weighted accuracy {format_number(self.accuracy, '.2f')}"
         if not self.outside:
             return f"{where}, inside {LOWEST}-{HIGHEST}, where the paper's errors are smallest."
         side = "easy" if self.accuracy > HIGHEST else "hard"
@@ -116,7 +116,7 @@ class Advice:
         if self.add is None:
             return f"{what} No other domain of the study would bring it closer."
         verb = "Labels for" if self.to_label else "Adding"
-        return f"{what} {verb} {self.add} would make it {number(self.with_it, '.2f')}."
+        return f"{what} {verb} {self.add} would make it {format_number(self.with_it, '.2f')}."
 
 
 def advise(domains: pl.DataFrame, validations: Collection[ModelValidation], group: TrainingGroup) -> list[Advice]:

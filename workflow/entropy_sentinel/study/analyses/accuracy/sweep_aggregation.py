@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.estimator_registry import BASELINES, CONFIGURATION_NAMES, in_order, title
+from entropy_sentinel.estimators.estimator_registry import (
+    BASELINES,
+    CONFIGURATION_NAMES,
+    estimator_title,
+    sort_estimators,
+)
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.schemas.signal_schema import Signal
 from entropy_sentinel.signal_families.signal_registry import SIGNALS
@@ -81,11 +86,11 @@ def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFr
     Table 8, then any others that were run, in the order of the catalogue.
     """
     rows = sweep.filter(pl.col("group") == group.group)
-    ran = in_order(rows["estimator"].unique())
+    ran = sort_estimators(rows["estimator"].unique())
     titles = {group.estimator: "Default"} if group.estimator in ran else {}
     for name in dict.fromkeys([*BASELINES, *ran]):
         if name in ran and name not in CONFIGURATION_NAMES:
-            titles[name] = title(name)
+            titles[name] = estimator_title(name)
     return rows.filter(pl.col("estimator").is_in(list(titles))), titles
 
 

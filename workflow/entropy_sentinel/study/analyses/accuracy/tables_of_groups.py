@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.estimators.estimator_registry import CLASSIFIERS, CONFIGURATION_NAMES, parse
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.estimators.estimator_registry import CLASSIFIERS, CONFIGURATION_NAMES, parse_configuration
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.rendering.table_exhibit import Table, number_frame
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import SWEEP
@@ -47,7 +47,7 @@ def table_3_simple_estimators(inputs: AccuracyTableInputs) -> Table:
     for name, title in titles.items():
         rows.append({"Estimator": title} | _spreads(picked.filter(pl.col("estimator") == name)))
     rows.sort(key=lambda row: nulls_last(row["Median AEE, unseen"]))
-    models = counted(picked["model"].n_unique(), "model")
+    models = format_count(picked["model"].n_unique(), "model")
     return Table(
         f"Medians over {models}, training group {group.title}; the smallest first.",
         number_frame(rows, ["Estimator"], _SPREAD_HEADINGS),
@@ -82,7 +82,7 @@ def design_choices() -> dict[str, dict[str, list[str]]]:
         "Features": {},
     }
     for name in CONFIGURATION_NAMES:
-        configuration = parse(name)
+        configuration = parse_configuration(name)
         settings = {
             "Classifier": CLASSIFIERS[configuration.classifier],
             "Calibration": "isotonic" if configuration.isotonic else "none",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.formatting.text_format import format_number
 
 
 @dataclass(frozen=True)
@@ -70,4 +70,4 @@ def _sentence(setting: str, domains: Sequence[UnansweredDomain]) -> str:
     if not gaps:
         return f"{text}."
     largest, where = max(gaps)
-    return f"{text} by up to {number(largest)} ({where})."
+    return f"{text} by up to {format_number(largest)} ({where})."

@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.estimators.estimator_registry import title
-from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.estimators.estimator_registry import estimator_title
+from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.rendering.exhibit_files import save_report
-from entropy_sentinel.rendering.plain_text import below, text_table
+from entropy_sentinel.rendering.plain_text import format_text_table, indent_lines
 from entropy_sentinel.study.analyses.agreement.measuring.agreement_frames import ERRORS, PAIRS
 from entropy_sentinel.study.analyses.display_names import ExhibitSettings, Groups, training_group
 
@@ -50,10 +50,10 @@ def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headlin
     group = training_group(groups, headline_group)
     rows = error_rows(errors, group.group)
     parts = [
-        below("Agreement of judges", sentences(pairs)),
-        below(
+        indent_lines("Agreement of judges", sentences(pairs)),
+        indent_lines(
             f"Errors under each judge's labels, unseen domains, trained on {group.benchmarks} ({group.title})",
-            text_table(_HEADINGS, rows, "llrrlr"),
+            format_text_table(_HEADINGS, rows, "llrrlr"),
         ),
     ]
     return "\n\n".join(parts) + "\n"
@@ -90,15 +90,17 @@ def _sentence(row: Mapping[str, Any]) -> str:
 def _with_interval(row: Mapping[str, Any], name: str) -> str:
     """`0.970 (0.944 to 0.984)`, or the value with the reason if there is no interval."""
     lower, upper = row[f"{name}_lower"], row[f"{name}_upper"]
-    interval = row["reason"] if lower is None else f"{number(lower)} to {number(upper)}"
-    return f"{number(row[name])} ({interval})"
+    interval = row["reason"] if lower is None else f"{format_number(lower)} to {format_number(upper)}"
+    return f"{format_number(row[name])} ({interval})"
 
 
 def error_rows(errors: pl.DataFrame, group: str) -> Sequence[Sequence[str]]:
     """The cells under `_HEADINGS` for one training group."""
     cells = []
     for row in errors.filter(pl.col("group") == group).sort("model", maintain_order=True).iter_rows(named=True):
-        best = "-" if row["best"] is None else title(row["best"])
+        best = "-" if row["best"] is None else estimator_title(row["best"])
         domains = str(row["n_domains"])
-        cells.append((row["model"], row["judge"], domains, number(row["aee"]), best, number(row["best_aee"])))
+        cells.append(
+            (row["model"], row["judge"], domains, format_number(row["aee"]), best, format_number(row["best_aee"]))
+        )
     return cells

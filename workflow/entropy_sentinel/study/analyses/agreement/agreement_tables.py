@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from entropy_sentinel.estimators.estimator_registry import title
+from entropy_sentinel.estimators.estimator_registry import estimator_title
 from entropy_sentinel.rendering.exhibit_files import ExhibitInputs, save_tables
-from entropy_sentinel.rendering.table_exhibit import Table, headed
+from entropy_sentinel.rendering.table_exhibit import Table, select_headings
 from entropy_sentinel.study.analyses.agreement.agreement_exhibits import TABLES
 from entropy_sentinel.study.analyses.agreement.measuring.agreement_frames import ERRORS, JUDGED, PAIRS
 from entropy_sentinel.study.analyses.display_names import (
@@ -70,7 +70,7 @@ def table_agreement(inputs: AgreementTableInputs) -> Table:
     reasons = rows.filter(pl.col("reason").is_not_null()).group_by("reason", maintain_order=True).len()
     return Table(
         "How often two judges give a response the same label, among those that both label.",
-        headed(rows.with_columns(pl.col("model", "benchmark").fill_null(_ALL)), _PAIR),
+        select_headings(rows.with_columns(pl.col("model", "benchmark").fill_null(_ALL)), _PAIR),
         (
             "Agreement: with Wilson's interval at 95 %. Kappa: Cohen's, agreement beyond chance, with its asymptotic "
             "interval at 95 % (Fleiss, Cohen and Everitt 1969). First alone null: labelled only by the second.",
@@ -83,7 +83,7 @@ def table_errors(inputs: AgreementTableInputs) -> Table:
     """Tabulate AEE and rho of each group's own estimator and of the best estimator, under each judge's labels."""
     named = training_groups(inputs.groups)
     titles = {group.group: group.title for group in named}
-    names = {name: title(name) for name in inputs.errors["best"].drop_nulls().unique()}
+    names = {name: estimator_title(name) for name in inputs.errors["best"].drop_nulls().unique()}
     named_rows = inputs.errors.with_columns(pl.col("group").replace(titles), pl.col("best").replace(names))
     rows, missing = named_rows.sort("model", "group", maintain_order=True), named_rows.drop_nulls("reason")
     headings = {
@@ -100,7 +100,7 @@ def table_errors(inputs: AgreementTableInputs) -> Table:
     return Table(
         "Errors over unseen domains of estimators fitted on one judge's labels and compared with the same "
         "judge's labels.",
-        headed(rows, headings),
+        select_headings(rows, headings),
         (
             "Domains: unseen ones with labels of this judge; errors over different domains are not comparable.",
             "Best: the group's estimator with the lowest AEE, chosen after the fact by these same errors.",

@@ -7,10 +7,10 @@ from typing import NotRequired, TypedDict
 import polars as pl
 
 from entropy_sentinel.core.whole_files import write_whole
-from entropy_sentinel.estimators.estimator_registry import title
+from entropy_sentinel.estimators.estimator_registry import estimator_title
 from entropy_sentinel.hub.token_texts import TokenTexts
 from entropy_sentinel.rendering.html_pages import render
-from entropy_sentinel.rendering.token_colours import FULL, cut, parts
+from entropy_sentinel.rendering.token_colours import FULL, split_tokens, truncate_text
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.estimate_schema import SCORES
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
@@ -99,13 +99,13 @@ def render_page(
         TEMPLATE,
         title=f"Single responses of {model}",
         label=label,
-        estimator=title(estimator) if estimator else None,
+        estimator=estimator_title(estimator) if estimator else None,
         domains=domains,
         no_texts=no_texts,
         alternatives=alternatives,
         unnamed=no_texts is None and not all(response.has_alternative_texts for response in shown),
         full=FULL,
         height=HEIGHT,
-        parts=parts,
-        cut=cut,
+        parts=split_tokens,
+        cut=truncate_text,
     )

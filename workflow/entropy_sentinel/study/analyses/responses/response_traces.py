@@ -13,7 +13,7 @@ import polars as pl
 from entropy_sentinel.hub.token_texts import TokenTexts
 from entropy_sentinel.rendering.token_colours import Token, read_tokens
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
-from entropy_sentinel.schemas.contract import read_provenance, readable
+from entropy_sentinel.schemas.contract import check_readable, read_provenance
 from entropy_sentinel.schemas.estimate_schema import SCORES
 from entropy_sentinel.schemas.generation_schema import scan_traces
 from entropy_sentinel.schemas.label_schema import LABELS
@@ -148,7 +148,7 @@ def read_responses(
     """
     wanted = list(wanted)
     ids = pl.Series([item for item, _ in wanted], dtype=pl.String).unique().implode()
-    with readable(files.generations, "generations"):
+    with check_readable(files.generations, "generations"):
         traces = _rows(scan_traces(files.generations).filter(pl.col("item_id").is_in(ids)).collect())
     items = {row["item_id"]: row for row in BENCHMARKS.read(files.benchmark).iter_rows(named=True)}
     labels = _rows(LABELS.read(files.labels)) if files.labels else {}

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 
-from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.study.config.group_estimates import training_groups
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.planning.preflight.preflight_problem import Problem, ProblemCode, Severity
@@ -33,7 +33,7 @@ def find_small_groups(config: Config) -> Iterator[Problem]:
         f"the training group {first} has" if len(small) == 1 else f"{len(small)} of {len(groups)} training groups have"
     )
     example = "" if len(small) == 1 else f" ({first}: {n_rows})"
-    number = counted(n_rows, "response") if len(small) == 1 else f"fewer than {least} responses{example}"
+    number = format_count(n_rows, "response") if len(small) == 1 else f"fewer than {least} responses{example}"
     yield Problem(
         ProblemCode.FEW_ROWS,
         Severity.WARNING,

@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import Field
 
 from entropy_sentinel.core.section_base import DISTINCT, Positive, Settings
-from entropy_sentinel.schemas.response_schema import RESPONSE, of_responses
+from entropy_sentinel.schemas.response_schema import RESPONSE, align_rows
 from entropy_sentinel.schemas.signal_schema import EnginePass, Family, Signal
 from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 
@@ -60,7 +60,7 @@ def contexts_per_token(settings: Mapping[str, Any]) -> float:
 def compute_entropy_areas(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """A row per response, in order: the signals, or `eas_reason` without signals. `asked` is the pass."""
     rows = FORCED_ANSWERS.read(asked, [*RESPONSE, "answer", "eas", "mean_eas", "reason"]).filter(answer="own")
-    scores = of_responses(traces, rows)
+    scores = align_rows(traces, rows)
     unasked = pl.lit("signals.forced_answer.answers has no 'own'")
     reason = pl.when(pl.col("answer").is_null()).then(unasked).otherwise("reason")
     return scores.select("eas", "mean_eas", eas_reason=reason)

@@ -11,11 +11,11 @@ import polars as pl
 from entropy_sentinel.estimators.estimator_settings import EstimationSettings
 from entropy_sentinel.features.feature_computation import missing_mass
 from entropy_sentinel.schemas.estimate_schema import ESTIMATES
-from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.schemas.file_sets import read_by_owner
 from entropy_sentinel.schemas.generation_schema import CUT_OFF
 from entropy_sentinel.schemas.label_schema import NoAnswer
 from entropy_sentinel.schemas.response_schema import item_numbers
-from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, families_of, observations_of
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, observation_contract, read_families
 from entropy_sentinel.signal_families.signal_registry import SIGNALS
 from entropy_sentinel.statistics.ambiguity import count_ambiguous_questions
 from entropy_sentinel.statistics.auroc import measure_auroc_interval
@@ -27,8 +27,8 @@ from entropy_sentinel.study.stages.estimate_stage import estimate_group
 def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
     """Write the AUROC of every signal, and counts of labels and nulls, per model and domain; a file has one model."""
     # All files of a study have the same families.
-    contract = observations_of(families_of(observations[0]) if observations else ())
-    frame = read_several(contract, observations, {"model": models})
+    contract = observation_contract(read_families(observations[0]) if observations else ())
+    frame = read_by_owner(contract, observations, {"model": models})
     aurocs: list[dict[str, Any]] = []
     domains: list[dict[str, Any]] = []
     for _, part in frame.group_by("model", "benchmark", maintain_order=True):
@@ -97,7 +97,7 @@ SCOPES = ("held_out", "all")
 
 def write_sweep(estimates: Sequence[str], models: Sequence[str], groups: Sequence[str], output: str) -> None:
     """Write AEE and rho of every estimator in the files `estimates`; models and groups may be in any order."""
-    SWEEP.write(sweep(read_several(ESTIMATES, estimates, {"model": models, "group": groups})), output, {})
+    SWEEP.write(sweep(read_by_owner(ESTIMATES, estimates, {"model": models, "group": groups})), output, {})
 
 
 def sweep(estimates: pl.DataFrame) -> pl.DataFrame:

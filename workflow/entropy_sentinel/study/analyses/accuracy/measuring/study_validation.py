@@ -19,11 +19,11 @@ from entropy_sentinel.core.errors import DamagedFileError
 from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.core.whole_files import write_whole
 from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure
-from entropy_sentinel.estimators.estimator_registry import RECOMMENDED, title
+from entropy_sentinel.estimators.estimator_registry import RECOMMENDED, estimator_title
 from entropy_sentinel.estimators.estimator_settings import EstimationSettings
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
-from entropy_sentinel.estimators.leave_one_out import validate
-from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators, score
+from entropy_sentinel.estimators.leave_one_out import validate_estimator
+from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators, score_slices
 from entropy_sentinel.estimators.validation_record import Validation
 from entropy_sentinel.features.hashed_tokens import SCHEMA
 from entropy_sentinel.signal_families.observation_frame import DOMAIN
@@ -80,7 +80,7 @@ class EstimatorErrors:
     @property
     def title(self) -> str:
         """The estimator as tables show it."""
-        return title(self.estimator)
+        return estimator_title(self.estimator)
 
     def aee_interval(self) -> tuple[float, float] | None:
         """The interval of its AEE on further domains like these; null for one domain."""
@@ -140,7 +140,7 @@ class ModelValidation:
     @property
     def method_title(self) -> str:
         """The method used, as tables show it; "-" if no method could be fitted."""
-        return title(self.method) if self.method else "-"
+        return estimator_title(self.method) if self.method else "-"
 
     @property
     def worst(self) -> DomainResult | None:
@@ -168,7 +168,7 @@ class ModelValidation:
 
     def write(self, path: str | Path) -> None:
         """Write it as JSON, in one step."""
-        saved = asdict(self) | {"new_groups": self.new_groups and self.new_groups.as_dict()}
+        saved = asdict(self) | {"new_groups": self.new_groups and self.new_groups.to_dict()}
         write_whole(path, json.dumps(saved, indent=1) + "\n")
 
 
@@ -246,7 +246,7 @@ def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> di
     validations: dict[str, Validation] = {}
     for view, names in split_by_signals(observations, settings["estimators"]):
         training = select_labelled_rows(view, settings)
-        validations |= {name: validate(training, name) for name in names}
+        validations |= {name: validate_estimator(training, name) for name in names}
     return {name: validations[name] for name in settings["estimators"]}
 
 
@@ -280,13 +280,13 @@ def _unlabelled(
     """The unlabelled domains, each with its estimate or the reason why it has no estimate."""
     familiarity = None
     if training.buckets is not None:
-        familiarity = Familiarity.of(training.buckets, training.domains, training.groups)
+        familiarity = Familiarity.fit(training.buckets, training.domains, training.groups)
     assumed = residuals_if_unfamiliar(len(np.unique(training.domains)))
     unlabelled = observations.filter(pl.col("label").is_null().all().over(DOMAIN))
     for (name,), rows in unlabelled.group_by(DOMAIN, maintain_order=True):
         featured = rows.filter(pl.col("feature_reason").is_null())
         n = featured["item_id"].n_unique()
-        estimated = score(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]
+        estimated = score_slices(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]
         if estimated is None:
             reason = "no row of the domain has features"
             if isinstance(estimator, FitFailure) and not featured.is_empty():
