@@ -53,15 +53,20 @@ class RequestKind(NamedTuple):
 class _ServerReaction:
     """What a server did with a kind of request.
 
-    `most` is its limit of alternatives, `until` a monotonic time, and `failed` the number of requests with added
-    log-probabilities that failed and were left to the client's retries.
+    Attributes:
+        limit: Its limit of alternatives; None if it named none.
+        accepted: Whether it gave log-probabilities.
+        n_failed: Requests with added log-probabilities that failed and were left to the client's retries.
+        refusals: Refusals in a row.
+        retry_at: The monotonic time from which log-probabilities are requested again.
+        why: The last refusal in its words.
     """
 
-    most: int | None = None
+    limit: int | None = None
     accepted: bool = False
-    failed: int = 0
+    n_failed: int = 0
     refusals: int = 0
-    until: float = 0.0
+    retry_at: float = 0.0
     why: str = ""
 
 
@@ -84,20 +89,20 @@ class LogprobsNegotiator:
     def choose_top(self, kind: RequestKind) -> int:
         """The number of alternatives to request; 0 while log-probabilities are not requested."""
         reaction = self.find_reaction(kind)
-        return 0 if self.clock() < reaction.until else min(self.top_logprobs, reaction.most or self.top_logprobs)
+        return 0 if self.clock() < reaction.retry_at else min(self.top_logprobs, reaction.limit or self.top_logprobs)
 
     def record_refusal(self, kind: RequestKind, why: str) -> None:
         """Record that a server refuses log-probabilities, so that they are not requested for some time."""
         reaction = self.find_reaction(kind)
         wait = min(RETRY_S * 4**reaction.refusals, LONGEST_RETRY_S)
-        reaction.refusals, reaction.until, reaction.why = reaction.refusals + 1, self.clock() + wait, why
+        reaction.refusals, reaction.retry_at, reaction.why = reaction.refusals + 1, self.clock() + wait, why
         message = "%s: its server refuses log-probabilities (%s); they are requested again in %d s"
         log.warning(message, kind, why, wait)
 
-    def record_limit(self, kind: RequestKind, most: int) -> None:
+    def record_limit(self, kind: RequestKind, limit: int) -> None:
         """Record that a server gives at most so many alternatives."""
-        self.find_reaction(kind).most = most
-        log.warning("%s: its server gives at most %d alternatives per token", kind, most)
+        self.find_reaction(kind).limit = limit
+        log.warning("%s: its server gives at most %d alternatives per token", kind, limit)
 
 
 class AttemptState(Enum):
@@ -141,8 +146,8 @@ class LogprobsAttempt:
         extended = self._add_logprobs(self._top)
         if extended == body:
             return
-        if retry and self._reaction.failed:
-            self._reaction.failed -= 1
+        if retry and self._reaction.n_failed:
+            self._reaction.n_failed -= 1
             self.why = "the request was repeated after an error"
         elif not top:
             self.why = self._reaction.why
@@ -168,7 +173,7 @@ class LogprobsAttempt:
             self._change_body(status, _extract_message(answer))
             return self.body
         if self.has_added_logprobs and status >= 400:
-            self._reaction.failed += 1
+            self._reaction.n_failed += 1
         elif self.has_added_logprobs:
             self._reaction.accepted, self._reaction.refusals = True, 0
             if self._state is AttemptState.LIMITED:
