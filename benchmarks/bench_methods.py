@@ -24,7 +24,7 @@ from entropy_sentinel.estimators.estimator_registry import RECOMMENDED, sort_est
 from entropy_sentinel.estimators.estimator_settings import DEFAULT_ESTIMATORS, Estimation
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.estimate_errors import interquartile_range, median_value
-from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import sweep
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import compute_sweep
 from entropy_sentinel.study.stages.estimate_stage import estimate_group
 
 WORLDS = "worlds"
@@ -66,7 +66,7 @@ def groups(frame: pl.DataFrame, sizes: list[int], most: int | None) -> list[str]
 def measure(job: tuple[str, pl.DataFrame, str, dict[str, object]]) -> pl.DataFrame:
     """AEE and rho on unseen domains for all methods fitted on one group."""
     name, frame, group, fitting = job
-    errors = sweep(estimate_group(frame, group, fitting)).filter(pl.col("scope") == "held_out")
+    errors = compute_sweep(estimate_group(frame, group, fitting)).filter(pl.col("scope") == "held_out")
     return errors.with_columns(model=pl.lit(name))
 
 

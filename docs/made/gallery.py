@@ -15,7 +15,7 @@ from PIL import Image, ImageChops
 
 from entropy_sentinel.rendering.html_pages import Exhibit
 from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import FIGURES, TABLES
-from entropy_sentinel.study.analyses.accuracy.provenance import code_version
+from entropy_sentinel.study.analyses.accuracy.provenance import describe_code_version
 
 # Width of a page on GitHub, in CSS pixels; figures have two image pixels for each.
 WIDEST = 880
@@ -78,7 +78,7 @@ def _introduction(results: Path) -> str:
         models=", ".join(f"`{one}`" for one in domains["model"].unique(maintain_order=True)),
         summary=(results / "summary.txt").read_text("utf-8").strip(),
         date=date.today().isoformat(),
-        version=code_version(),
+        version=describe_code_version(),
     )
 
 

@@ -23,7 +23,7 @@ from entropy_sentinel.rendering.figure_style import (
 )
 from entropy_sentinel.schemas.file_sets import read_by_owner
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.display_names import ROLES, TrainingGroup, training_group
+from entropy_sentinel.study.analyses.display_names import ROLES, TrainingGroup, find_training_group
 from papers.rejection.assessor_names import DISTRIBUTIONS, RejectionExhibitSettings, assessor_title
 from papers.rejection.evaluated_rows import EVERY, Slice, read_scores, slices
 from papers.rejection.rejection_curves import curve
@@ -178,7 +178,7 @@ def write_figures(
     """Write the figures, by the names of their files, to `folder`."""
     responses = read_by_owner(OBSERVATIONS, observations, {"model": models})
     assessed = read_scores(scores, questions)
-    group = training_group(settings["groups"], settings["headline_group"])
+    group = find_training_group(settings["groups"], settings["headline_group"])
     wanted = settings["assessors"][group.group]
     by_model = {}
     for model in models:

@@ -10,7 +10,7 @@ from entropy_sentinel.formatting.text_format import format_interval, format_numb
 from entropy_sentinel.rendering.exhibit_files import save_report
 from entropy_sentinel.rendering.plain_text import format_text_table, indent_lines
 from entropy_sentinel.schemas.file_sets import read_by_owner
-from entropy_sentinel.study.analyses.display_names import TrainingGroup, training_group
+from entropy_sentinel.study.analyses.display_names import TrainingGroup, find_training_group
 from papers.rejection.assessor_names import (
     DISTRIBUTIONS,
     RejectionExhibitSettings,
@@ -140,7 +140,7 @@ def write_report(
 ) -> None:
     """Write the page and the summary."""
     rows = read_by_owner(MEASURES, measures, {"model": models})
-    group = training_group(settings["groups"], settings["headline_group"])
+    group = find_training_group(settings["groups"], settings["headline_group"])
     names, accuracies = settings["assessors"][group.group], settings["accuracies"]
     own = rows.filter(pl.col("group") == group.group)
     save_report(

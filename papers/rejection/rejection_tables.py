@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.rendering.exhibit_files import ExhibitInputs, save_tables
 from entropy_sentinel.rendering.table_exhibit import Table, missing_notes, number_frame
 from entropy_sentinel.schemas.file_sets import read_by_owner
-from entropy_sentinel.study.analyses.display_names import Groups, training_group
+from entropy_sentinel.study.analyses.display_names import Groups, find_training_group
 from papers.rejection.assessor_names import (
     DECIMALS,
     DISTRIBUTION_NOTE,
@@ -54,7 +54,7 @@ class RejectionTableInputs(ExhibitInputs):
 
 def table_auarc(inputs: RejectionTableInputs) -> Table:
     """Tabulate AUARC of every assessor by training group, model and domain, and what the trace adds to the question."""
-    named = [training_group(inputs.groups, name) for name in inputs.groups]
+    named = [find_training_group(inputs.groups, name) for name in inputs.groups]
     rows = []
     titles: dict[str, None] = {}
     for group in named:
@@ -95,7 +95,7 @@ def table_coverage(
     inputs: RejectionTableInputs,
 ) -> Table:
     """Tabulate the headline group's kept and largest possible shares, by model, domain, assessor and accuracy."""
-    group = training_group(inputs.groups, inputs.headline_group)
+    group = find_training_group(inputs.groups, inputs.headline_group)
     own = inputs.measures.filter(
         pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
     )
@@ -142,7 +142,7 @@ def table_coverage(
 
 def table_areas(inputs: RejectionTableInputs) -> Table:
     """Tabulate the headline group: AUARC and PRR by model, domain and assessor."""
-    group = training_group(inputs.groups, inputs.headline_group)
+    group = find_training_group(inputs.groups, inputs.headline_group)
     own = inputs.measures.filter(
         pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
     )
@@ -211,7 +211,7 @@ def table_best_pairs(
     """Tabulate the pairs of model and assessor with the largest coverage at each accuracy, by distribution."""
     keys = ["Training group", "Questions", "Accuracy at least", "Rank", "Model", "Assessor"]
     numbers = ["Coverage", "from", "to", "Kept", "Accuracy of kept", "AUARC", "Accuracy of all"]
-    rows, named = [], [training_group(inputs.groups, name) for name in inputs.groups]
+    rows, named = [], [find_training_group(inputs.groups, name) for name in inputs.groups]
     for group in named:
         for role, title in DISTRIBUTIONS.items():
             pairs = inputs.measures.filter(group=group.group, role=role, benchmark=EVERY)

@@ -8,7 +8,7 @@ import pytest
 from observations import SETTINGS
 from worlds import EASIEST, world
 
-from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import sweep
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import compute_sweep
 from entropy_sentinel.study.stages.estimate_stage import estimate_group
 
 
@@ -32,7 +32,9 @@ def test_the_recommendation_is_not_far_above_one_threshold_and_better_than_the_f
     settings = SETTINGS | {"estimators": ["recommended", "atc-max", "group-accuracy"]}
     frame = world(0, distortion)
     groups = ["+".join(names) for names in combinations(sorted(frame["benchmark"].unique()), 3)][::6]
-    errors = pl.concat([sweep(estimate_group(frame, group, settings)) for group in groups]).filter(scope="held_out")
+    errors = pl.concat([compute_sweep(estimate_group(frame, group, settings)) for group in groups]).filter(
+        scope="held_out"
+    )
     medians = dict(errors.group_by("estimator").agg(pl.col("aee").median()).iter_rows())
     assert medians["recommended"] <= medians["atc-max"] + cost
     assert medians["recommended"] <= medians["group-accuracy"] * share_of_floor

@@ -177,7 +177,7 @@ class SyntheticStudy:
             "figure_benchmark": self.benchmarks[2],
             "label": LABEL,
             "style": Style(LABEL),
-            "rests_on": "The values of this study rest on nothing: they are made up.",
+            "basis_note": "The values of this study rest on nothing: they are made up.",
         }
 
     def _validation(self, model: str) -> ModelValidation:
@@ -322,7 +322,7 @@ _EMPTY: dict[str, Any] = {
     "repeats": REPEATS.frame([]),
     "observations": OBSERVATIONS.frame([]),
     "validations": [],
-    "rests_on": "",
+    "basis_note": "",
 }
 
 

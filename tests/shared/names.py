@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 226,
-    "prepositions": 1.0,
-    "participles": 68,
-    "one_word": 386,
+    "words": 154,
+    "prepositions": 0.7,
+    "participles": 54,
+    "one_word": 278,
     "returns": 0.0,
     "repeated_files": 0,
 }

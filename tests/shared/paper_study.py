@@ -51,7 +51,7 @@ def paper_inputs() -> dict[str, Any]:
         "auroc_models": ["phi-3.5-mini", "ministral-3-8b", "gpt-oss-20b"],
         "auroc_benchmarks": ["math", "gsm8k", "olympiadbench"],
         "label": LABEL,
-        "rests_on": RESTS_ON,
+        "basis_note": RESTS_ON,
     }
 
 

@@ -397,12 +397,12 @@ def test_auroc_is_over_the_responses_that_have_the_signal(project: Project) -> N
     code = f"""
 import polars as pl
 from observations import observations
-from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import auroc_rows
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import compute_auroc_rows
 
 frame = observations("a").head(6).with_columns(
     label=pl.Series({labels!r}), short=pl.Series({values!r}, dtype=pl.Float64)
 )
-print(json.dumps([row for row in auroc_rows(frame) if row["feature"] == "short"]))
+print(json.dumps([row for row in compute_auroc_rows(frame) if row["feature"] == "short"]))
 """
     (row,) = called(project, code)
     # Of four with the signal, two are wrong: 0.9 and 0.3 against 0.1 and 0.4, three of four pairs in order.

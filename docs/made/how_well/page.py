@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.estimators.estimator_registry import RECOMMENDED
 from entropy_sentinel.estimators.verdict import LEVELS, USABLE
 from entropy_sentinel.statistics.estimate_errors import interquartile_range, measure_rho, median_value
-from entropy_sentinel.study.analyses.accuracy.counterparts import published_values
+from entropy_sentinel.study.analyses.accuracy.counterparts import read_published_values
 from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import ModelValidation
 from made.how_well.cases import CONFIDENCE, DEFAULT, FLOOR, METHODS, chance, compared, mean_over_domains
 from made.how_well.fitted import FLAGS
@@ -140,7 +140,7 @@ def few_domains(cases: Cases) -> str:
 
 def _published() -> str:
     """A table of the paper's values: the lowest and highest median AEE of its nine models."""
-    by_size, last = published_values("table_4_group_size"), published_values("table_10_leave_one_out")
+    by_size, last = read_published_values("table_4_group_size"), read_published_values("table_10_leave_one_out")
     rows = [
         [f"{k}", f"{part['aee_median'].min():.2f} to {part['aee_median'].max():.2f}", "Table 4, all ten domains"]
         for (k,), part in by_size.sort("k").group_by("k", maintain_order=True)

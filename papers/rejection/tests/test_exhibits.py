@@ -40,7 +40,7 @@ from papers.rejection.rejection_tables import (
 )
 
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.display_names import training_group
+from entropy_sentinel.study.analyses.display_names import find_training_group
 
 NO_LABELS = "puzzles is excluded for tiny-a, tiny-b: no response with a label and features."
 
@@ -93,7 +93,7 @@ def test_table_of_best_pairs_has_each_group_distribution_and_accuracy(measures) 
     assert table.frame["Coverage"][0] == best > 0
     assert NO_LABELS in table.notes
     assert any(note.endswith(": ATC, SE max (tiny-a by Extremes, tiny-b by Extremes).") for note in table.notes)
-    alone = [training_group(GROUPS, "extremes")]
+    alone = [find_training_group(GROUPS, "extremes")]
     assert absent_notes(measures, alone, ASSESSORS)[0].endswith(": ATC, SE max (all models, Extremes).")
 
 
@@ -159,7 +159,7 @@ def test_table_of_areas_of_the_headline_group(measures) -> None:
 def test_a_group_that_nothing_could_be_fitted_on_is_named_and_has_no_rows(tmp_path: Path) -> None:
     frame = observed("tiny-a")
     result = measure(frame, scores(frame, {SINGLE: ASSESSORS[SINGLE]}), SETTINGS)
-    group = training_group(GROUPS, "extremes")
+    group = find_training_group(GROUPS, "extremes")
     (absent,) = absent_notes(result, [group], ASSESSORS)
     assert absent.endswith("balanced, isotonic; ATC, SE max; MTP; Question only (all models, Extremes).")
     assert table_coverage(table_inputs(result, [0.8])).frame.is_empty()
@@ -243,7 +243,7 @@ def test_every_figure_is_written_and_says_which_assessor_one_model_lacks(tmp_pat
 def test_a_panel_for_every_labelled_domain_with_the_curve_of_every_assessor() -> None:
     frame, names = observed("tiny-a"), [FOREST, BASELINE, QUESTION_ONLY]
     result = list(slices(frame, scores(frame), EXTREMES, names))
-    group = training_group(GROUPS, "extremes")
+    group = find_training_group(GROUPS, "extremes")
     drawing = figure_curves_by_domain(
         RejectionFigureInputs(
             by_model={"tiny-a": result}, group=group, names=names, accuracies=[0.8], model="tiny-a", label="made up"
@@ -263,7 +263,7 @@ def test_a_panel_for_every_labelled_domain_with_the_curve_of_every_assessor() ->
 
 
 def test_a_model_without_labelled_responses_has_a_figure_that_says_so() -> None:
-    group = training_group(GROUPS, "extremes")
+    group = find_training_group(GROUPS, "extremes")
     frame = observed("tiny-a", ["puzzles"])
     result = list(slices(frame, scores(frame), EXTREMES, [FOREST]))
     drawing = figure_curves_by_domain(

@@ -7,7 +7,7 @@ import pytest
 from frames import DEFAULT, MASS, UNKNOWN, domains, sweep_rows, validation
 
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import DOMAINS
-from entropy_sentinel.study.analyses.accuracy.study_advice import advise, failures, gaps
+from entropy_sentinel.study.analyses.accuracy.study_advice import describe_failures, find_gaps, write_advice
 from entropy_sentinel.study.analyses.display_names import TrainingGroup
 
 EASY = TrainingGroup("Easy", "adding+counting", DEFAULT)
@@ -18,7 +18,7 @@ WORST = ("a", "worst", 0, 400, 0.0)  # with these 400: 340 / 800 = 0.425
 
 
 def test_a_group_that_is_too_easy_gets_advice_which_domain_to_add() -> None:
-    group, every = advise(domains([*ROWS, HARD, WORST]), [validation()], EASY)
+    group, every = write_advice(domains([*ROWS, HARD, WORST]), [validation()], EASY)
     assert (group.accuracy, group.outside, group.add) == (pytest.approx(0.85), True, "hard")
     assert group.with_it == pytest.approx(0.6), "nearer to 0.55 than 0.425 is"
     assert group.text.startswith("training group Easy (adding, counting): weighted accuracy 0.85, too easy")
@@ -30,7 +30,7 @@ def test_a_group_that_is_too_easy_gets_advice_which_domain_to_add() -> None:
 
 
 def test_a_group_inside_the_range_is_left_alone() -> None:
-    group, _ = advise(
+    group, _ = write_advice(
         domains([("a", "adding", 60, 40, 0.6), ("a", "counting", 50, 50, 0.5), HARD]), [validation()], EASY
     )
     assert (group.outside, group.add) == (False, None)
@@ -39,7 +39,7 @@ def test_a_group_inside_the_range_is_left_alone() -> None:
 
 def test_what_nobody_has_labelled_is_worth_labels_by_its_estimate() -> None:
     known = validation(unlabelled=[("puzzles", 0.2), ("riddles", 0.99), ("empty", None)])
-    _, every = advise(domains(ROWS), [known], EASY)
+    _, every = write_advice(domains(ROWS), [known], EASY)
     # 100 puzzles at 0.2: (340 + 20) / 500.
     assert (every.add, every.with_it) == ("puzzles", pytest.approx(0.72))
     assert every.text.endswith("Labels for puzzles would make it 0.72.")
@@ -47,7 +47,7 @@ def test_what_nobody_has_labelled_is_worth_labels_by_its_estimate() -> None:
 
 def test_advice_is_by_model_and_says_where_an_accuracy_is_not_known() -> None:
     counts = domains([*ROWS, ("b", "adding", 0, 0, None), ("b", "counting", 50, 50, 0.5)])
-    result = advise(counts, [validation(), validation("b")], EASY)
+    result = write_advice(counts, [validation(), validation("b")], EASY)
     assert [one.model for one in result] == ["a", "a", "b", "b"]
     assert result[2].accuracy is None
     assert "accuracy unknown" in result[2].text
@@ -62,7 +62,7 @@ def test_what_failed_is_reported_by_reason() -> None:
             sweep_rows([None], [None], ["a"], estimator="atc-max", scope="all"),
         ]
     )
-    lines = failures(sweep, [validation(left_out=[("logic", None, 0.5)], method=None, method_reason="no row")])
+    lines = describe_failures(sweep, [validation(left_out=[("logic", None, 0.5)], method=None, method_reason="no row")])
     assert lines == [
         "a, logic: the recommended estimator gives no estimate: all training rows are correct.",
         "a: no recommended estimator could be fitted: no row.",
@@ -73,7 +73,7 @@ def test_what_failed_is_reported_by_reason() -> None:
         "group (a; ATC, SE max): estimated "
         "accuracies are all equal.",
     ]
-    assert failures(sweep_rows([0.1], [None], ["a"]), [validation()]) == []
+    assert describe_failures(sweep_rows([0.1], [None], ["a"]), [validation()]) == []
 
 
 def test_gaps_are_domains_that_lack_much() -> None:
@@ -81,7 +81,7 @@ def test_gaps_are_domains_that_lack_much() -> None:
         counts = (n, 0, n - unlabelled, unlabelled, featureless, cut_off, 0, 0, 9.0, None, None)
         return ("a", name, *counts, *MASS, json.dumps(reasons), *UNKNOWN)
 
-    result = gaps(
+    result = find_gaps(
         DOMAINS.frame(
             [
                 row("whole", 100, 4, 0, 4, {"no answer": 4}),

@@ -10,7 +10,11 @@ from observations import observations as shared_observations
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import AUROC, DOMAINS
-from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import auroc_rows, domain_row, write_domains
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import (
+    build_domain_row,
+    compute_auroc_rows,
+    write_domains,
+)
 
 
 def observations(n: int = 5, **columns: Any) -> pl.DataFrame:
@@ -20,7 +24,7 @@ def observations(n: int = 5, **columns: Any) -> pl.DataFrame:
 
 
 def test_domain_counts() -> None:
-    row = domain_row(
+    row = build_domain_row(
         observations(
             label=[True, True, False, None, None],
             label_reason=[None, None, None, "no final answer", "empty response"],
@@ -44,22 +48,22 @@ def test_questions_that_look_ambiguous_count_once_each() -> None:
     rows = observations(6, item_id=["c-0", "c-0", "c-1", "c-1", "c-2", "c-3"], sample=[0, 1, 0, 1, 0, 0]).with_columns(
         stable_classes=pl.Series([None, 2.0, 1.0, 1.0, 3.0, None])
     )
-    result = domain_row(rows)
+    result = build_domain_row(rows)
     assert (result["n_ambiguous"], result["n_questions"]) == (2, 3)
     for unknown in (rows.drop("stable_classes"), rows.with_columns(stable_classes=pl.lit(None, pl.Float64))):
-        result = domain_row(unknown)
+        result = build_domain_row(unknown)
         assert (result["n_ambiguous"], result["n_questions"]) == (None, None)
 
 
 def test_auroc_follows_the_sign_of_the_feature() -> None:
     # Incorrect rows have the larger values: AUROC 1 as a score for incorrect, 0 for a confidence.
-    rows = AUROC.frame(list(auroc_rows(observations(4, label=[True, True, False, False]))))
+    rows = AUROC.frame(list(compute_auroc_rows(observations(4, label=[True, True, False, False]))))
     result = dict(AUROC.check(rows).select("feature", "auroc").iter_rows())
     assert (result["max"], result["ppl"], result["lntp"], result["skewness"]) == (1, 1, 0, 0)
 
 
 def test_auroc_of_one_class_is_null() -> None:
-    rows = AUROC.check(AUROC.frame(list(auroc_rows(observations(label=[False] * 5)))))
+    rows = AUROC.check(AUROC.frame(list(compute_auroc_rows(observations(label=[False] * 5)))))
     assert rows["auroc"].null_count() == len(FEATURES)
     assert rows["reason"].unique().to_list() == ["no correct response"]
 
@@ -84,7 +88,7 @@ def test_domain_without_labels_has_no_accuracy(tmp_path: Path) -> None:
 
 def test_missing_mass_of_a_domain_is_over_tokens_and_not_over_responses() -> None:
     """By hand: (10 * 0.9 + 30 * 0.5) / 40 of the two responses with features; all three for the counts."""
-    row = domain_row(
+    row = build_domain_row(
         observations(
             3,
             feature_reason=[None, None, "empty response"],
@@ -102,6 +106,6 @@ def test_missing_mass_of_a_domain_is_over_tokens_and_not_over_responses() -> Non
 
 
 def test_error_bound_is_unknown_where_a_vocabulary_is() -> None:
-    row = domain_row(observations(2, entropy_error_bound=[0.1, None]))
+    row = build_domain_row(observations(2, entropy_error_bound=[0.1, None]))
     assert (row["entropy_error_bound"], row["captured_mass"]) == (None, 0.5)
-    assert domain_row(observations(1, feature_reason=["empty response"]))["captured_mass"] is None
+    assert build_domain_row(observations(1, feature_reason=["empty response"]))["captured_mass"] is None

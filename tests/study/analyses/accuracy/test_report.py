@@ -31,7 +31,7 @@ from entropy_sentinel.rendering.table_exhibit import write_table
 from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import FIGURES, TABLES
 from entropy_sentinel.study.analyses.accuracy.accuracy_report import Study, render_report
 from entropy_sentinel.study.analyses.accuracy.accuracy_tables import make_table
-from entropy_sentinel.study.analyses.accuracy.closing_summary import summarise
+from entropy_sentinel.study.analyses.accuracy.closing_summary import write_summary
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import DOMAINS
 
 pytestmark = pytest.mark.slow
@@ -292,7 +292,7 @@ def test_ambiguous_domains_are_reported_beside_the_verdict():
     assert "ambiguous" not in small_report()
     (told,) = small_study(domains=flagged).machine_summary(LABEL, DEFAULT)["ambiguous"]
     assert told.startswith(message)
-    text = summarise(study.validations, study.estimates, study.sweep, GROUPS, "extremes", (), [told])
+    text = write_summary(study.validations, study.estimates, study.sweep, GROUPS, "extremes", (), [told])
     assert (
         text.index("Can the estimates be trusted?") < text.index(told) < text.index("Accuracy estimated from entropy")
     )

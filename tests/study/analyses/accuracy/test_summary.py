@@ -1,7 +1,7 @@
 import polars as pl
 from frames import GROUPS, estimate_rows, sweep_rows, validation
 
-from entropy_sentinel.study.analyses.accuracy.closing_summary import summarise as whole_summary
+from entropy_sentinel.study.analyses.accuracy.closing_summary import write_summary as whole_summary
 
 GROUP = "arithmetic+words"
 ESTIMATES = estimate_rows(

@@ -9,7 +9,7 @@ from frames import estimate_rows
 from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.schemas.estimate_schema import ESTIMATES
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import SWEEP
-from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import sweep, write_sweep
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import compute_sweep, write_sweep
 
 ROWS = [
     ("a", "training", 0.9, 0.8),
@@ -21,7 +21,7 @@ ROWS = [
 
 
 def test_sweep_by_hand() -> None:
-    held_out, everything = SWEEP.check(sweep(estimate_rows("m", "a", ROWS))).rows(named=True)
+    held_out, everything = SWEEP.check(compute_sweep(estimate_rows("m", "a", ROWS))).rows(named=True)
     assert (held_out["model"], held_out["group"], held_out["scope"]) == ("m", "a", "held_out")
     assert held_out["aee"] == pytest.approx((0.3 + 0.2) / 2)
     assert held_out["rho"] == pytest.approx(-1)
@@ -32,11 +32,11 @@ def test_sweep_by_hand() -> None:
 
 def test_labels_for_a_part_of_a_domain_are_compared_with_the_estimate_on_that_part() -> None:
     frame = estimate_rows("m", "a", [("b", "held_out", 0.5, 0.2)]).with_columns(estimated_on_labelled=pl.lit(0.3))
-    assert sweep(frame)["aee"].to_list() == pytest.approx([0.1, 0.1])
+    assert compute_sweep(frame)["aee"].to_list() == pytest.approx([0.1, 0.1])
 
 
 def test_a_study_without_labelled_unseen_domains_has_no_error_and_says_why() -> None:
-    held_out, everything = sweep(estimate_rows("m", "a", [ROWS[0], ROWS[4]])).rows(named=True)
+    held_out, everything = compute_sweep(estimate_rows("m", "a", [ROWS[0], ROWS[4]])).rows(named=True)
     assert (held_out["aee"], held_out["n_domains"]) == (None, 0)
     assert held_out["reason"] == "no domain with labels and an estimate"
     assert everything["aee"] == pytest.approx(0.1)
@@ -46,9 +46,9 @@ def test_the_method_of_a_recommendation_and_the_reason_of_a_missing_fit_are_kept
     taken, forest = '{"method": "atc-max", "domains": 3}', '{"max_depth": 3}'
     for chosen, method in ((taken, "atc-max"), (forest, None), (None, None)):
         frame = estimate_rows("m", "a", ROWS).with_columns(hyperparameters=pl.lit(chosen, pl.String))
-        assert sweep(frame)["method"].to_list() == [method] * 2
+        assert compute_sweep(frame)["method"].to_list() == [method] * 2
     frame = estimate_rows("m", "a", [("b", "held_out", None, None)]).with_columns(reason=pl.lit("all rows are correct"))
-    assert sweep(frame)["reason"].to_list() == ["all rows are correct"] * 2
+    assert compute_sweep(frame)["reason"].to_list() == ["all rows are correct"] * 2
 
 
 def test_rows_say_themselves_whose_they_are(tmp_path: Path) -> None:

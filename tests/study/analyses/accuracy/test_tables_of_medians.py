@@ -5,7 +5,7 @@ import pytest
 from frames import DEFAULT, GROUPS, cell, domains, sweep_rows, table_inputs
 
 from entropy_sentinel.estimators.estimator_registry import CONFIGURATIONS
-from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import bin_errors, group_accuracies
+from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import bin_errors, compute_group_accuracies
 from entropy_sentinel.study.analyses.accuracy.tables_of_groups import (
     table_3_simple_estimators,
     table_4_by_size,
@@ -103,7 +103,7 @@ def test_table_5_without_a_fully_swept_group():
 
 def test_weighted_accuracy_of_a_group():
     frame = domains([("a", "x", 8, 2, 0.8), ("b", "x", 4, 6, 0.4), ("a", "y", 3, 27, 0.1), ("b", "y", 9, 21, 0.3)])
-    result = dict(group_accuracies(frame, ["x", "x+y"]).iter_rows())
+    result = dict(compute_group_accuracies(frame, ["x", "x+y"]).iter_rows())
     # x: mean accuracy 0.6, 10 rows; y: mean accuracy 0.2, 30 rows.
     assert result["x"] == pytest.approx(0.6)
     assert result["x+y"] == pytest.approx((10 * 0.6 + 30 * 0.2) / 40)
@@ -111,7 +111,7 @@ def test_weighted_accuracy_of_a_group():
 
 def test_weighted_accuracy_is_null_where_a_benchmark_has_none():
     frame = domains([("a", "x", 8, 2, 0.8), ("a", "y", 0, 0, None)])
-    assert dict(group_accuracies(frame, ["x+y"]).iter_rows()) == {"x+y": None}
+    assert dict(compute_group_accuracies(frame, ["x+y"]).iter_rows()) == {"x+y": None}
 
 
 def test_table_9_best_and_worst_group():

@@ -9,7 +9,7 @@ from frames import GROUPS, estimate_rows, sweep_rows, validation
 from entropy_sentinel.judges.answer_structure import choose_judge_kind
 from entropy_sentinel.schemas.label_schema import LABELS, NO_REFERENCE
 from entropy_sentinel.study.analyses.accuracy.accuracy_report import Study
-from entropy_sentinel.study.analyses.accuracy.closing_summary import UnjudgedBenchmark, summarise, unjudged
+from entropy_sentinel.study.analyses.accuracy.closing_summary import UnjudgedBenchmark, find_unjudged, write_summary
 
 OPTIONS = "Which gas is lightest?\nA. Helium\nB. Hydrogen, H_2\nC. Neon"
 TEXT = "reference is text, not an expression"
@@ -25,7 +25,7 @@ def written(tmp_path: Path) -> Any:
         message = {"item_id": ids, "sample": [0] * len(ids), "label": verdicts, "reason": reasons, "answer": None}
         whose = {"model": "a", "benchmark": "gases", "judge": "mine", "kind": "math-verify"} | judge
         LABELS.write(LABELS.frame(message), tmp_path / "labels.parquet", whose)
-        return unjudged([str(tmp_path / "labels.parquet")])
+        return find_unjudged([str(tmp_path / "labels.parquet")])
 
     return write
 
@@ -83,9 +83,9 @@ def test_the_summary_and_the_failures_tell(written: Any) -> None:
     result = written([(None, TEXT)], fitting_kind="llm")
     estimates = estimate_rows("a", "arithmetic+words", [("logic", "held_out", 0.3, 0.2)])
     sweep = sweep_rows([0.1], [None], ["a"])
-    text = summarise([validation()], estimates, sweep, GROUPS, "extremes", result)
+    text = write_summary([validation()], estimates, sweep, GROUPS, "extremes", result)
     told = "a, gases: mine gave no label to any of 1 responses (reference is text, not an expression)."
     assert f"No label from the judge\n  {told} To have labels, name a judge of kind llm in" in text
     study = Study(estimates, sweep, sweep.clear(), [validation()], GROUPS, "extremes", result)
     assert study.failures[0].startswith(told)
-    assert "No label from the judge" not in summarise([validation()], estimates, sweep, GROUPS, "extremes")
+    assert "No label from the judge" not in write_summary([validation()], estimates, sweep, GROUPS, "extremes")

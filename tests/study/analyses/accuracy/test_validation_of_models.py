@@ -13,7 +13,7 @@ from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import (
     ModelValidation,
     read_validations,
-    validation,
+    validate_model,
     write_validation,
 )
 
@@ -30,7 +30,7 @@ def study(*unlabelled: pl.DataFrame, names: str = "abcd") -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def found() -> ModelValidation:
-    return validation(study(observations("z", **UNLABELLED)), OF_NAMES)
+    return validate_model(study(observations("z", **UNLABELLED)), OF_NAMES)
 
 
 def test_a_left_out_domain_is_estimated_from_all_labels_of_the_others(found: ModelValidation) -> None:
@@ -38,7 +38,7 @@ def test_a_left_out_domain_is_estimated_from_all_labels_of_the_others(found: Mod
     rows = study()
     true = dict(rows.group_by("benchmark").agg(pl.col("label").mean()).iter_rows())
     others = {name: rows.filter(pl.col("benchmark") != name)["label"].mean() for name in true}
-    floor = found.of("group-accuracy")
+    floor = found.find_errors("group-accuracy")
     assert floor.aee == pytest.approx(np.mean([abs(others[name] - true[name]) for name in true]))
     assert floor.bias == pytest.approx(np.mean([others[name] - true[name] for name in true]))
     assert floor.n_domains == 4
@@ -54,7 +54,7 @@ def test_the_card_is_that_of_the_recommended_estimator(found: ModelValidation) -
     assert abs(found.worst.error) == max(map(abs, errors))
     assert found.headline_rho is None, "four domains are too few"
     assert found.recommended.rho is not None
-    assert found.best.estimator == min(("group-accuracy", "atc-max"), key=lambda name: found.of(name).aee)
+    assert found.best.estimator == min(("group-accuracy", "atc-max"), key=lambda name: found.find_errors(name).aee)
     assert f"{found.recommended.aee:.3f}" in found.reasons[0]
     assert found.n_training == 4 * 60
 
@@ -76,7 +76,7 @@ def test_a_domain_without_labels_is_estimated_by_all_that_have_some(found: Model
 def test_kinds_of_a_benchmark_are_domains_of_their_own() -> None:
     kinds = observations("a").with_columns(kind=pl.Series(["odd", "even"] * 30))
     unlabelled = observations("b", **UNLABELLED).with_columns(kind=pl.lit("odd"))
-    found = validation(pl.concat([study(names="cd"), kinds, unlabelled]), OF_NAMES)
+    found = validate_model(pl.concat([study(names="cd"), kinds, unlabelled]), OF_NAMES)
     assert {domain.domain: domain.n for domain in found.left_out} == {"a/even": 30, "a/odd": 30, "c": 60, "d": 60}
     assert [domain.domain for domain in found.unlabelled] == ["b/odd"]
 
@@ -84,7 +84,7 @@ def test_kinds_of_a_benchmark_are_domains_of_their_own() -> None:
 def test_nine_domains_have_a_conformal_interval_of_90_percent_beside_the_other() -> None:
     settings = SETTINGS | {"estimators": ["recommended"]}
     larger = observations("z", n=80, label=[None] * 80, label_reason=["no reference"] * 80)
-    few, enough = (validation(study(larger, names=names), settings) for names in ("abcdefgh", "abcdefghi"))
+    few, enough = (validate_model(study(larger, names=names), settings) for names in ("abcdefgh", "abcdefghi"))
     (without,), (beside,) = few.unlabelled, enough.unlabelled
     assert (without.conformal_lower, without.conformal_upper) == (None, None)
     # The largest of the nine errors, for the new domain is no smaller than they are.
@@ -96,14 +96,14 @@ def test_nine_domains_have_a_conformal_interval_of_90_percent_beside_the_other()
 
 
 def test_with_two_labelled_domains_nothing_is_validated_but_what_has_no_labels_is_estimated() -> None:
-    found = validation(study(observations("z", **UNLABELLED), names="ab"), OF_NAMES)
+    found = validate_model(study(observations("z", **UNLABELLED), names="ab"), OF_NAMES)
     assert (found.verdict, found.left_out, found.recommended.aee) == ("too few domains to say", (), None)
     assert (found.best, found.worst, found.headline_rho) == (None, None, None)
     assert found.unlabelled[0].estimated is not None
 
 
 def test_without_any_label_there_is_a_reason_in_the_place_of_estimates() -> None:
-    found = validation(observations("z", **UNLABELLED), OF_NAMES)
+    found = validate_model(observations("z", **UNLABELLED), OF_NAMES)
     assert (found.verdict, found.method, found.training_accuracy) == ("too few domains to say", None, None)
     assert (
         found.unlabelled[0].reason == found.method_reason == "the training group has no row with a label and features"
@@ -112,7 +112,7 @@ def test_without_any_label_there_is_a_reason_in_the_place_of_estimates() -> None
 
 def test_a_domain_without_features_has_no_estimate() -> None:
     bare = observations("z", **UNLABELLED, **dict.fromkeys(FEATURES, [None] * 60), feature_reason=["empty"] * 60)
-    (one,) = validation(study(bare), OF_NAMES).unlabelled
+    (one,) = validate_model(study(bare), OF_NAMES).unlabelled
     assert (one.estimated, one.lower, one.n, one.reason) == (None, None, 0, "no row of the domain has features")
 
 
@@ -131,7 +131,7 @@ def test_what_is_written_is_read_again(found: ModelValidation, tmp_path: Path) -
 def test_a_study_with_kinds_is_written_and_read_with_both_verdicts(tmp_path: Path) -> None:
     kinds = pl.when(pl.int_range(pl.len()).over("benchmark") < 30).then(pl.lit("easy")).otherwise(pl.lit("hard"))
     rows = study(names="abc").with_columns(kind=kinds)
-    found = validation(rows, OF_NAMES)
+    found = validate_model(rows, OF_NAMES)
     assert found.new_groups is not None
     found.write(tmp_path / "m.json")
     (read,) = read_validations([tmp_path / "m.json"])
@@ -150,7 +150,7 @@ def test_an_unlabelled_domain_of_other_words_is_unfamiliar_and_its_interval_rest
     like, unlike = (
         with_words(observations(name, **UNLABELLED), first) for name, first in (("like", 0), ("unlike", 100))
     )
-    found = validation(pl.concat([labelled, like, unlike]), OF_NAMES)
+    found = validate_model(pl.concat([labelled, like, unlike]), OF_NAMES)
     own, other = found.unlabelled
     assert (own.domain, own.unfamiliar, own.basis) == ("like", None, "predictive")
     assert other.unfamiliar.startswith("unlike anything labelled (distance ")

@@ -11,7 +11,7 @@ from studies import refusal, study
 
 from entropy_sentinel.schemas.estimate_schema import ESTIMATES
 from entropy_sentinel.schemas.label_schema import LABELS
-from entropy_sentinel.study.analyses.agreement.agreement_report import sentences, summarise, write_report
+from entropy_sentinel.study.analyses.agreement.agreement_report import describe_pairs, write_report, write_summary
 from entropy_sentinel.study.analyses.agreement.agreement_settings import Agreement
 from entropy_sentinel.study.analyses.agreement.agreement_tables import (
     AgreementTableInputs,
@@ -22,9 +22,9 @@ from entropy_sentinel.study.analyses.agreement.agreement_tables import (
 )
 from entropy_sentinel.study.analyses.agreement.measuring.agreement_frames import ERRORS, JUDGED, PAIRS
 from entropy_sentinel.study.analyses.agreement.measuring.judge_pairs import (
-    errors,
-    judged,
-    pairs,
+    compare_judges,
+    compute_errors,
+    select_judged,
     write_judged,
     write_pairs,
 )
@@ -59,7 +59,7 @@ def row(frame: pl.DataFrame, model: str | None, benchmark: str | None) -> dict[s
 
 
 def test_pairs_by_hand() -> None:
-    frame = PAIRS.check(pairs(labels(), ["exact", "llm"]))
+    frame = PAIRS.check(compare_judges(labels(), ["exact", "llm"]))
     assert len(frame) == 4 + 2 + 1
     one = row(frame, "m", "a")
     # c/c 3, c/i 1, i/i 3; the eighth is labelled by the first alone, the ninth by the second, the last by neither.
@@ -75,16 +75,16 @@ def test_pairs_by_hand() -> None:
 
 
 def test_ten_equal_samples_of_an_item_are_no_more_certain_than_one() -> None:
-    once = row(pairs(labels(), ["exact", "llm"]), "m", "a")
+    once = row(compare_judges(labels(), ["exact", "llm"]), "m", "a")
     samples = [labels().with_columns(sample=pl.lit(number, pl.Int64)) for number in range(10)]
-    ten = row(pairs(pl.concat(samples), ["exact", "llm"]), "m", "a")
+    ten = row(compare_judges(pl.concat(samples), ["exact", "llm"]), "m", "a")
     assert ten["n_pairs"] == 10 * once["n_pairs"]
     for name in ("agreement", "agreement_lower", "agreement_upper", "kappa", "kappa_lower", "kappa_upper"):
         assert ten[name] == pytest.approx(once[name])
 
 
 def test_a_judge_that_labels_some_benchmarks_only() -> None:
-    frame = pairs(labels(), ["exact", "llm"])
+    frame = compare_judges(labels(), ["exact", "llm"])
     one = row(frame, "m", "b")
     assert (one["n_pairs"], one["n_second_null"], one["agreement"], one["kappa"]) == (0, 4, None, None)
     assert one["reason"] == "no pair"
@@ -118,7 +118,7 @@ def table_inputs(**frames: pl.DataFrame) -> AgreementTableInputs:
 
 
 def test_errors_under_each_judge() -> None:
-    frame = ERRORS.check(errors(estimates(), OWN))
+    frame = ERRORS.check(compute_errors(estimates(), OWN))
     assert frame.select("judge", "n_domains", "aee", "best", "best_aee").rows() == [
         ("exact", 2, pytest.approx((0.1 + 0.3) / 2), "atc-max", pytest.approx(0.05)),
         ("llm", 1, pytest.approx(0.3), FOREST, pytest.approx(0.3)),
@@ -128,16 +128,17 @@ def test_errors_under_each_judge() -> None:
 
 def test_a_judge_without_labels_has_no_error() -> None:
     nothing = estimates().filter(judge="llm").with_columns(true_accuracy=pl.lit(None, pl.Float64))
-    (one,) = errors(nothing, OWN).rows(named=True)
+    (one,) = compute_errors(nothing, OWN).rows(named=True)
     assert (one["aee"], one["best"], one["n_domains"]) == (None, None, 0)
     assert one["reason"] == "no domain with labels and an estimate"
     assert (
-        "m, Extremes, llm: no domain with labels" in table_errors(table_inputs(errors=errors(nothing, OWN))).notes[-1]
+        "m, Extremes, llm: no domain with labels"
+        in table_errors(table_inputs(errors=compute_errors(nothing, OWN))).notes[-1]
     )
 
 
 def test_accuracies_stand_side_by_side() -> None:
-    frame = JUDGED.check(judged(estimates(), OWN))
+    frame = JUDGED.check(select_judged(estimates(), OWN))
     table = table_accuracies(table_inputs(judged=frame))
     assert table.frame["Domain"].to_list() == ["logic", "units", "words"]
     assert cell(table, {"Domain": "logic"}, "True, largest difference") == pytest.approx(0.1)
@@ -148,10 +149,10 @@ def test_accuracies_stand_side_by_side() -> None:
 
 
 def test_the_table_of_pairs_begins_with_all() -> None:
-    table = table_agreement(table_inputs(pairs=pairs(labels(), ["exact", "llm"])))
+    table = table_agreement(table_inputs(pairs=compare_judges(labels(), ["exact", "llm"])))
     assert table.frame.select("Model", "Domain").rows()[:3] == [("all", "all"), ("m", "all"), ("n", "all")]
     more = pl.concat([labels(), labels().filter(judge="llm").with_columns(judge=pl.lit("a"))])
-    frame = pairs(more, ["exact", "llm", "a"])
+    frame = compare_judges(more, ["exact", "llm", "a"])
     assert frame.filter(first="llm")["agreement"].drop_nulls().unique().to_list() == [1]
     three = table_agreement(table_inputs(pairs=frame)).frame.select("Judge", "and judge")
     assert three.unique(maintain_order=True).rows() == [("exact", "llm"), ("exact", "a"), ("llm", "a")]
@@ -159,18 +160,18 @@ def test_the_table_of_pairs_begins_with_all() -> None:
 
 
 def test_what_a_reader_sees(tmp_path: Path) -> None:
-    frame = pairs(labels(), ["exact", "llm"])
-    assert sentences(frame) == [
+    frame = compare_judges(labels(), ["exact", "llm"])
+    assert describe_pairs(frame) == [
         # Kappa and its lower limit as statsmodels has them for [[6, 1], [0, 4]]; its upper limit is 1.156.
         "exact and llm: agree on 10 of 11, 0.909 (0.623 to 0.984); kappa 0.814 (0.471 to 1.000); of 18 responses 5 "
         "were labelled only by exact, 1 only by llm, 1 by neither."
     ]
-    text = summarise(frame, errors(estimates(), OWN), EXTREMES, "extremes")
+    text = write_summary(frame, compute_errors(estimates(), OWN), EXTREMES, "extremes")
     assert "unseen domains, trained on arithmetic, words (Extremes)" in text
     lines = [line.split()[:4] for line in text.splitlines()[-2:]]
     assert lines == [["m", "exact", "2", "0.200"], ["m", "llm", "1", "0.300"]]
-    nothing = pairs(labels().with_columns(label=pl.lit(None, pl.Boolean)), ["exact", "llm"])
-    assert "exact and llm: no response has a label from both; of 18 responses" in sentences(nothing)[0]
+    nothing = compare_judges(labels().with_columns(label=pl.lit(None, pl.Boolean)), ["exact", "llm"])
+    assert "exact and llm: no response has a label from both; of 18 responses" in describe_pairs(nothing)[0]
 
 
 def test_files_of_the_analysis(tmp_path: Path) -> None:
@@ -183,7 +184,7 @@ def test_files_of_the_analysis(tmp_path: Path) -> None:
         files.append({"judge": judge, "model": model, "benchmark": benchmark, "path": path})
     made = {name: str(tmp_path / f"{name}.parquet") for name in ("pairs", "judged", "errors")}
     write_pairs(files, ["exact", "llm"], made["pairs"])
-    assert PAIRS.read(made["pairs"]).equals(pairs(labels(), ["exact", "llm"]))
+    assert PAIRS.read(made["pairs"]).equals(compare_judges(labels(), ["exact", "llm"]))
     sources = []
     for (judge,), part in estimates().group_by("judge", maintain_order=True):
         ESTIMATES.write(part.drop("judge"), tmp_path / f"{judge}.parquet", {})

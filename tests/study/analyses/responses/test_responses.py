@@ -25,8 +25,8 @@ from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 from entropy_sentinel.study.analyses.responses.response_page import render_page, write_page
 from entropy_sentinel.study.analyses.responses.response_traces import (
     ResponseFiles,
-    choose,
-    estimator_of,
+    choose_responses,
+    find_estimator,
     read_responses,
 )
 from entropy_sentinel.study.cli import response_terminal as terminal
@@ -100,26 +100,26 @@ def test_kinds_are_reported_by_probability_and_label():
     rows = observations("b", 5, label=[True, False, None, True, False], item_id=list("vwxyz"), lntp=[0.5] * 5)
     p = pl.DataFrame({"p": [0.9, 0.8, 0.95, 0.2, 0.1]})
     scores = rows.select("model", "benchmark", "item_id", "sample").with_columns(p, estimator=pl.lit("e"))
-    assert choose(rows, scores, 1) == {
+    assert choose_responses(rows, scores, 1) == {
         ("x", 0): ["most certain"],
         ("z", 0): ["least certain"],
         ("w", 0): ["wrong but certain"],
         ("y", 0): ["right but uncertain"],
     }
-    assert len(choose(rows, scores, 2)) == 5
+    assert len(choose_responses(rows, scores, 2)) == 5
 
 
 def test_equal_probabilities_and_none_are_ordered_by_lntp():
     rows = observations("b", 3, label=[True] * 3, item_id=list("xyz"), lntp=[0.2, 0.9, 0.5])
     scores = rows.select("model", "benchmark", "item_id", "sample").with_columns(p=pl.lit(1.0), estimator=pl.lit("e"))
     for given in (scores, SCORES.frame([])):
-        chosen = choose(rows, given, 1)
+        chosen = choose_responses(rows, given, 1)
         assert chosen == {("y", 0): ["most certain"], ("x", 0): ["least certain", "right but uncertain"]}
 
 
 def test_a_response_without_features_is_not_a_candidate():
     rows = observations("b", 2, item_id=list("xy"), feature_reason=["empty response", None])
-    assert set(choose(rows, SCORES.frame([]), 1)) == {("y", 0)}
+    assert set(choose_responses(rows, SCORES.frame([]), 1)) == {("y", 0)}
 
 
 def test_entropy_is_truncated_and_takes_impossible_tokens_as_nothing():
@@ -272,9 +272,9 @@ def test_a_page_is_bounded(tmp_path):
 def test_the_preferred_estimator_gives_p_correct_or_else_the_first(tmp_path):
     path = tmp_path / "scores.parquet"
     SCORES.write(SCORES.frame([("m", "b", "b-0", 0, name, 0.5) for name in ("baseline-mtp", FOREST)]), path, {})
-    assert estimator_of(path, FOREST) == FOREST
-    assert estimator_of(path, "atc-max") == "baseline-mtp"
-    assert estimator_of(None, FOREST) is None
+    assert find_estimator(path, FOREST) == FOREST
+    assert find_estimator(path, "atc-max") == "baseline-mtp"
+    assert find_estimator(None, FOREST) is None
 
 
 def study(paths: dict[str, str]) -> terminal.ModelFiles:

@@ -42,30 +42,30 @@ class TrainingGroup:
     @property
     def benchmarks(self) -> str:
         """`gsm8k, math`."""
-        return group_benchmarks(self.group)
+        return format_group(self.group)
 
 
-def training_group(groups: Groups, name: str) -> TrainingGroup:
+def find_training_group(groups: Groups, name: str) -> TrainingGroup:
     """The group of this name; `cross-domain` is shown as "Cross-Domain", an unnamed group by its benchmarks."""
     group = "+".join(sorted(groups[name]["benchmarks"]))
-    return TrainingGroup(group_benchmarks(group) if name == group else name.title(), group, groups[name]["estimator"])
+    return TrainingGroup(format_group(group) if name == group else name.title(), group, groups[name]["estimator"])
 
 
-def training_groups(groups: Groups) -> list[TrainingGroup]:
+def list_training_groups(groups: Groups) -> list[TrainingGroup]:
     """All named groups."""
-    return [training_group(groups, name) for name in groups]
+    return [find_training_group(groups, name) for name in groups]
 
 
 def list_main_groups(groups: Groups, names: Sequence[str]) -> list[TrainingGroup]:
     """The named groups with these `names`, in their order."""
-    return [training_group(groups, name) for name in names]
+    return [find_training_group(groups, name) for name in names]
 
 
 def list_further_groups(groups: Groups, names: Sequence[str]) -> list[TrainingGroup]:
     """The named groups without these `names`."""
-    return [training_group(groups, name) for name in groups if name not in names]
+    return [find_training_group(groups, name) for name in groups if name not in names]
 
 
-def group_benchmarks(group: str) -> str:
+def format_group(group: str) -> str:
     """A group's id, `gsm8k+math`, as "gsm8k, math": a table cell can break there."""
     return group.replace("+", ", ")

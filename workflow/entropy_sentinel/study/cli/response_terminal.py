@@ -22,9 +22,9 @@ from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 from entropy_sentinel.study.analyses.responses.response_traces import (
     AnnotatedResponse,
     ResponseFiles,
-    Which,
-    choose,
-    estimator_of,
+    ResponseKey,
+    choose_responses,
+    find_estimator,
     read_responses,
 )
 from entropy_sentinel.study.config.group_estimates import find_report_groups, list_kept_estimators
@@ -77,11 +77,11 @@ def list_candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Pa
     if not Path(study.observations).is_file():
         raise InputError(f"{study.observations}: does not exist yet; name an item, or build it with snakemake")
     scores = SCORES.frame([])
-    estimator = estimator_of(study.scores, study.estimator)
+    estimator = find_estimator(study.scores, study.estimator)
     if study.scores:
         scores = SCORES.read(study.scores).filter(pl.col("estimator") == estimator)
     observations = OBSERVATIONS.read(study.observations).filter(pl.col("benchmark") == benchmark)
-    chosen = choose(observations, scores, per_kind)
+    chosen = choose_responses(observations, scores, per_kind)
     responses = read_responses(study.find_benchmark_files(benchmark), chosen, estimator, 0, 0)
     rows = []
     for response in responses:
@@ -95,13 +95,13 @@ def list_candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Pa
     ]
 
 
-def describe_response(study: ModelFiles, benchmark: str, which: Which, by: str, n_listed: int) -> list[Part]:
+def describe_response(study: ModelFiles, benchmark: str, which: ResponseKey, by: str, n_listed: int) -> list[Part]:
     """A response with its tokens coloured by `by` (`entropy`, `surprise`), and the `n_listed` most uncertain ones.
 
     Raises InputError if there is no such response.
     """
     files = study.find_benchmark_files(benchmark)
-    estimator = estimator_of(study.scores, study.estimator)
+    estimator = find_estimator(study.scores, study.estimator)
     responses = read_responses(files, [which], estimator, most_tokens=10**9, alternatives=_ALTERNATIVES)
     if not responses:
         first = pl.scan_parquet(files.generations, glob=False).select("item_id").head(1).collect().item()

@@ -82,7 +82,7 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_1_6_auroc",
             keys=("model", "statistic"),
-            counterpart="study.analyses.accuracy.counterparts.first_auroc",
+            counterpart="study.analyses.accuracy.counterparts.select_first_auroc",
             form="study.analyses.accuracy.paper_tables.form_auroc",
             notes=(_AUROC,),
         ),
@@ -93,7 +93,7 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_2_7_estimation",
             keys=("model", "configuration"),
-            counterpart="study.analyses.accuracy.counterparts.named_groups",
+            counterpart="study.analyses.accuracy.counterparts.select_named_groups",
             form="study.analyses.accuracy.paper_tables.form_main_groups",
             notes=_ESTIMATION,
             tables=(2,),
@@ -105,7 +105,7 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_3_baselines",
             keys=("method",),
-            counterpart="study.analyses.accuracy.counterparts.methods_over_models",
+            counterpart="study.analyses.accuracy.counterparts.aggregate_methods",
             form="study.analyses.accuracy.paper_tables.form_methods",
             notes=_ESTIMATION,
         ),
@@ -116,7 +116,7 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_4_group_size",
             keys=("model", "k"),
-            counterpart="study.analyses.accuracy.counterparts.by_size",
+            counterpart="study.analyses.accuracy.counterparts.aggregate_by_size",
             form="study.analyses.accuracy.paper_tables.form_sizes",
             notes=_ESTIMATION,
         ),
@@ -127,7 +127,7 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_5_design",
             keys=("factor", "setting"),
-            counterpart="study.analyses.accuracy.counterparts.by_design",
+            counterpart="study.analyses.accuracy.counterparts.aggregate_by_design",
             form="study.analyses.accuracy.paper_tables.form_design",
             notes=_ESTIMATION,
         ),
@@ -138,7 +138,7 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_1_6_auroc",
             keys=("model", "statistic"),
-            counterpart="study.analyses.accuracy.counterparts.further_auroc",
+            counterpart="study.analyses.accuracy.counterparts.select_other_auroc",
             form="study.analyses.accuracy.paper_tables.form_auroc",
             notes=(_AUROC,),
         ),
@@ -149,7 +149,7 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_2_7_estimation",
             keys=("model", "configuration"),
-            counterpart="study.analyses.accuracy.counterparts.named_groups",
+            counterpart="study.analyses.accuracy.counterparts.select_named_groups",
             form="study.analyses.accuracy.paper_tables.form_further_groups",
             notes=(_FURTHER_GROUPS, *_ESTIMATION),
             tables=(7,),
@@ -161,7 +161,7 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_8_baselines_by_model",
             keys=("model", "method"),
-            counterpart="study.analyses.accuracy.counterparts.methods",
+            counterpart="study.analyses.accuracy.counterparts.select_methods",
             form="study.analyses.accuracy.paper_tables.form_methods_by_model",
             notes=_ESTIMATION,
         ),
@@ -172,7 +172,7 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_9_best_worst_groups",
             keys=("rank", "k", "group"),
-            counterpart="study.analyses.accuracy.counterparts.by_group",
+            counterpart="study.analyses.accuracy.counterparts.aggregate_by_group",
             form="study.analyses.accuracy.paper_tables.form_best_and_worst",
             notes=(_RANKS, *_ESTIMATION),
         ),
@@ -183,7 +183,7 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_10_leave_one_out",
             keys=("model",),
-            counterpart="study.analyses.accuracy.counterparts.leave_one_out",
+            counterpart="study.analyses.accuracy.counterparts.aggregate_leave_one_out",
             form="study.analyses.accuracy.paper_tables.form_leave_one_out",
             notes=_ESTIMATION,
         ),
@@ -217,7 +217,7 @@ FIGURES: dict[str, ExhibitDeclaration] = {
 }
 
 
-def paper_models() -> tuple[str, ...]:
+def list_paper_models() -> tuple[str, ...]:
     """The names of the paper's nine models."""
     with (PAPER / "table_10_leave_one_out.csv").open(encoding="utf-8") as lines:
         return tuple(row["model"] for row in csv.DictReader(lines))
@@ -225,7 +225,7 @@ def paper_models() -> tuple[str, ...]:
 
 def list_compared_tables(tables: Iterable[str], models: Iterable[str]) -> list[str]:
     """The `tables` with published values; empty if the study runs none of the paper's models."""
-    return [name for name in tables if TABLES[name].published] if set(paper_models()) & set(models) else []
+    return [name for name in tables if TABLES[name].published] if set(list_paper_models()) & set(models) else []
 
 
 def list_paper_tables(tables: Iterable[str]) -> list[str]:

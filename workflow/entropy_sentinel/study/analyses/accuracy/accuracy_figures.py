@@ -24,10 +24,10 @@ from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import 
 from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     LARGEST_K,
     bin_errors,
-    confident_signals,
-    group_accuracies,
-    names_in,
-    signals_in,
+    compute_group_accuracies,
+    list_names,
+    list_signals,
+    name_confident_signals,
 )
 from entropy_sentinel.study.analyses.display_names import ExhibitSettings
 
@@ -47,7 +47,7 @@ def figure_2_entropy_densities(inputs: AccuracyFigureInputs) -> Drawing:
     )
     correct = rows.filter(pl.col("label"))["max"].to_numpy()
     incorrect = rows.filter(~pl.col("label"))["max"].to_numpy()
-    peaks = list(filter(None, [_peak(correct), _peak(incorrect)]))
+    peaks = list(filter(None, [_find_peak(correct), _find_peak(incorrect)]))
     split = len(peaks) == 2 and max(peaks) > _FLAT * min(peaks)
     width = inputs.style.width(6.2)
     figure = new_figure(width, width * (5.4 if split else 4.2) / 6.2, inputs.style.label)
@@ -59,17 +59,17 @@ def figure_2_entropy_densities(inputs: AccuracyFigureInputs) -> Drawing:
         axes.legend(frameon=False, fontsize=inputs.style.points(9), loc="best")
         style_axes(axes, size=inputs.style.points(9))
     panels[-1].set(xlabel="Largest entropy of a token in the response (nats)", xlim=(0, None))
-    shown = f"{inputs.style.model(inputs.figure_model)} on {inputs.style.benchmark(inputs.figure_benchmark)}"
-    panels[0].set_title(inputs.style.title(shown), fontsize=inputs.style.points(11))
+    subtitle = f"{inputs.style.model(inputs.figure_model)} on {inputs.style.benchmark(inputs.figure_benchmark)}"
+    panels[0].set_title(inputs.style.title(subtitle), fontsize=inputs.style.points(11))
     scales = " The two scales of density differ." if split else ""
-    where = "" if inputs.style.title(shown) else f" {shown}."
+    where = "" if inputs.style.title(subtitle) else f" {subtitle}."
     return Drawing(
         figure,
         f"Density of a response's largest token entropy.{where}{scales}",
     )
 
 
-def _peak(values: np.ndarray) -> float | None:
+def _find_peak(values: np.ndarray) -> float | None:
     """The height of the drawn density's peak; null without a density."""
     if len(np.unique(values)) < 2:
         return None
@@ -99,7 +99,9 @@ def figure_4_errors_by_group_accuracy(inputs: AccuracyFigureInputs) -> Drawing:
     picked = inputs.sweep.filter(
         pl.col("estimator") == inputs.default, pl.col("k") <= LARGEST_K, pl.col("aee").is_not_null()
     )
-    joined = picked.join(group_accuracies(inputs.domains, picked["group"]), on="group").drop_nulls("group_accuracy")
+    joined = picked.join(compute_group_accuracies(inputs.domains, picked["group"]), on="group").drop_nulls(
+        "group_accuracy"
+    )
     points, over_all = joined.filter(pl.col("scope") == "held_out"), joined.filter(pl.col("scope") == "all")
     if points.is_empty():
         return draw_empty("No training group has an AEE and an accuracy", inputs.style.label)
@@ -113,11 +115,11 @@ def figure_4_errors_by_group_accuracy(inputs: AccuracyFigureInputs) -> Drawing:
     axes.set_title(inputs.style.title(counts), fontsize=inputs.style.points(11))
     axes.legend(frameon=False, fontsize=inputs.style.points(9), loc="best")
     style_axes(axes, size=inputs.style.points(9))
-    shown = "" if inputs.style.title(counts) else f" ({counts})"
+    remark = "" if inputs.style.title(counts) else f" ({counts})"
     return Drawing(
         figure,
         "Median and interquartile range of the default estimator's AEE on unseen domains, in ten bins of equal width "
-        f"of the weighted accuracy; groups of up to four benchmarks, all models{shown}. Dashed: the median over all "
+        f"of the weighted accuracy; groups of up to four benchmarks, all models{remark}. Dashed: the median over all "
         "domains, including the training domains' test splits.",
     )
 
@@ -147,18 +149,18 @@ def figure_auroc_by_domain(inputs: AccuracyFigureInputs) -> Drawing:
 
     A domain without an AUROC is a grey row that names the class of its responses.
     """
-    models = names_in(inputs.auroc, "model")
+    models = list_names(inputs.auroc, "model")
     if not models:
         return draw_empty("No model has features and labels", inputs.style.label)
     heights = [inputs.auroc.filter(pl.col("model") == model)["benchmark"].n_unique() for model in models]
-    shown = signals_in(inputs.auroc)
-    width = _COLUMN * len(shown) + 2.6
+    signals = list_signals(inputs.auroc)
+    width = _COLUMN * len(signals) + 2.6
     figure = new_figure(width, _ROW * sum(heights) + 0.45 * len(models) + 1.7, inputs.style.label)
     panels = figure.subplots(len(models), 1, squeeze=False, gridspec_kw={"height_ratios": heights}).flatten()
     for axes, model in zip(panels, models, strict=True):
-        _draw(axes, inputs.auroc.filter(pl.col("model") == model), list(shown))
+        _draw_auroc(axes, inputs.auroc.filter(pl.col("model") == model), list(signals))
         axes.set_title(model, fontsize=10, loc="left")
-    panels[-1].set_xticks(range(len(shown)), [signal.title for signal in shown.values()], rotation=45, ha="right")
+    panels[-1].set_xticks(range(len(signals)), [signal.title for signal in signals.values()], rotation=45, ha="right")
     colours = panels[0].images[0]
     bar = figure.colorbar(colours, ax=list(panels), location="bottom", shrink=0.5, aspect=40, pad=0.02)
     bar.set_label("AUROC as a score for an incorrect response (0.5 is chance)", fontsize=9)
@@ -166,15 +168,15 @@ def figure_auroc_by_domain(inputs: AccuracyFigureInputs) -> Drawing:
     return Drawing(
         figure,
         "AUROC of every statistic of a response as a score for an incorrect one, by model and domain; "
-        f"1 - AUROC for {confident_signals(shown)}, which grow with confidence. "
+        f"1 - AUROC for {name_confident_signals(signals)}, which grow with confidence. "
         "Blue: larger for incorrect responses; red: the reverse; white: no better than chance. "
         "In brackets: the responses of the rarer class; with few, an AUROC is mostly chance. "
         "Grey: no AUROC, because all responses are of one class or none has a label.",
     )
 
 
-def _draw(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
-    benchmarks = names_in(auroc, "benchmark")
+def _draw_auroc(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
+    benchmarks = list_names(auroc, "benchmark")
     shares = np.full((len(benchmarks), len(signals)), np.nan)
     for cell in auroc.iter_rows(named=True):
         if cell["auroc"] is not None:
@@ -190,21 +192,21 @@ def _draw(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
         n_correct, n_incorrect = domain.select("n_correct", "n_incorrect").row(-1)
         names.append(f"{name} ({min(n_correct, n_incorrect)})")
         if not np.isfinite(shares[row]).any():
-            _say(axes, row, one_class(domain.row(0, named=True)), len(signals))
+            _write_over_row(axes, row, describe_one_class(domain.row(0, named=True)), len(signals))
     axes.set_yticks(range(len(benchmarks)), names)
     axes.set_xticks([])
     axes.tick_params(length=0, labelsize=8)
     axes.spines[:].set_visible(False)
 
 
-def _say(axes: Axes, row: int, text: str, width: int) -> None:
+def _write_over_row(axes: Axes, row: int, text: str, width: int) -> None:
     """Grey out a row and write a text over it."""
     grey: dict[str, Any] = {"facecolor": "0.9", "edgecolor": "white", "linewidth": 1}
     axes.add_patch(Rectangle((-0.5, row - 0.5), width, 1, **grey))
     axes.text((width - 1) / 2, row, text, ha="center", va="center", fontsize=8, color="0.25")
 
 
-def one_class(domain: Mapping[str, Any]) -> str:
+def describe_one_class(domain: Mapping[str, Any]) -> str:
     """Why a domain has no AUROC, from one of its rows."""
     right, wrong = domain["n_correct"], domain["n_incorrect"]
     if right or wrong:

@@ -23,14 +23,19 @@ from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO
 from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import TABLES
 from entropy_sentinel.study.analyses.accuracy.closing_summary import (
     UnjudgedBenchmark,
-    estimate,
-    interval,
-    summarise,
-    unjudged,
+    find_unjudged,
+    format_estimate,
+    format_interval,
+    write_summary,
 )
-from entropy_sentinel.study.analyses.accuracy.closing_summary import labels as label_count
-from entropy_sentinel.study.analyses.accuracy.headline import Headline, ambiguous, comparison, headlines
-from entropy_sentinel.study.analyses.accuracy.machine_summary import machine_summary
+from entropy_sentinel.study.analyses.accuracy.closing_summary import format_label_count as label_count
+from entropy_sentinel.study.analyses.accuracy.headline import (
+    Headline,
+    build_headlines,
+    describe_comparison,
+    warn_ambiguous,
+)
+from entropy_sentinel.study.analyses.accuracy.machine_summary import build_machine_summary
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import DOMAINS, SWEEP, AccuracyFiles
 from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import (
     LEVEL,
@@ -38,17 +43,30 @@ from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import 
     interval_notes,
     read_validations,
 )
-from entropy_sentinel.study.analyses.accuracy.provenance import Provenance, miscounts, origins
-from entropy_sentinel.study.analyses.accuracy.study_advice import SHARE, Advice, advise, failures, gaps, reasons_text
+from entropy_sentinel.study.analyses.accuracy.provenance import Provenance, collect_origins, describe_miscounts
+from entropy_sentinel.study.analyses.accuracy.study_advice import (
+    SHARE,
+    Advice,
+    describe_failures,
+    find_gaps,
+    format_reasons,
+    write_advice,
+)
 from entropy_sentinel.study.analyses.accuracy.unanswered_share import (
     UnansweredDomain,
+    list_unanswered_domains,
     summarise_unanswered,
-    unanswered_domains,
 )
-from entropy_sentinel.study.analyses.display_names import SCOPES, ExhibitSettings, Groups, TrainingGroup, training_group
+from entropy_sentinel.study.analyses.display_names import (
+    SCOPES,
+    ExhibitSettings,
+    Groups,
+    TrainingGroup,
+    find_training_group,
+)
 
 
-def counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
+def list_domain_counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
     """The rows of DOMAINS with `cut_off` (the share of truncated responses), reasons as text, and `unlabelled`.
 
     `unlabelled` is text that replaces the counts of a domain without any label, null for other domains.
@@ -59,11 +77,11 @@ def counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
         if not row["n_correct"] + row["n_incorrect"]:
             unlabelled = "no references" if reasons.get(NO_REFERENCE) == row["n_responses"] else "no labels"
         cut_off = row["n_truncated"] / row["n_responses"] if row["n_responses"] else None
-        rows.append(row | {"cut_off": cut_off, "reasons": reasons_text(reasons), "unlabelled": unlabelled})
+        rows.append(row | {"cut_off": cut_off, "reasons": format_reasons(reasons), "unlabelled": unlabelled})
     return rows
 
 
-def asked_judges(labels: Provenance) -> list[dict[str, Any]]:
+def list_asked_judges(labels: Provenance) -> list[dict[str, Any]]:
     """How many responses each part of a combined judge was asked about and labelled, per model and benchmark."""
     rows = []
     for entry in labels:
@@ -72,7 +90,7 @@ def asked_judges(labels: Provenance) -> list[dict[str, Any]]:
     return rows
 
 
-def savings(labels: Provenance) -> list[str]:
+def describe_savings(labels: Provenance) -> list[str]:
     """One sentence for each judge that was asked about only some of the responses, which saves money."""
     n_asked, n_responses = Counter[str](), Counter[str]()
     for entry in labels:
@@ -102,36 +120,36 @@ class Study:
     @cached_property
     def group(self) -> TrainingGroup:
         """The headline group."""
-        return training_group(self.groups, self.headline_group)
+        return find_training_group(self.groups, self.headline_group)
 
     @cached_property
     def headlines(self) -> list[Headline]:
         """The headline group's results, by model."""
-        return headlines(self.estimates, self.sweep, self.group)
+        return build_headlines(self.estimates, self.sweep, self.group)
 
     @cached_property
     def advice(self) -> list[Advice]:
         """On training domains, by model."""
-        return advise(self.domains, self.validations, self.group)
+        return write_advice(self.domains, self.validations, self.group)
 
     @cached_property
     def ambiguous(self) -> list[str]:
         """Sentences about domains whose estimates cannot be trusted if their questions have several right answers."""
-        return list(ambiguous(self.domains))
+        return list(warn_ambiguous(self.domains))
 
     @cached_property
-    def unanswered(self) -> list[UnansweredDomain]:
+    def unanswered_domains(self) -> list[UnansweredDomain]:
         """The domains with responses without a final answer."""
-        return list(unanswered_domains(self.domains))
+        return list(list_unanswered_domains(self.domains))
 
     @cached_property
     def failures(self) -> list[str]:
         """Sentences about missing results."""
-        return [*(gap.text for gap in self.unjudged), *failures(self.sweep, self.validations)]
+        return [*(gap.text for gap in self.unjudged), *describe_failures(self.sweep, self.validations)]
 
     def machine_summary(self, label: str, default: str) -> dict[str, Any]:
         """The summary for programs."""
-        return machine_summary(
+        return build_machine_summary(
             label,
             self.validations,
             self.headlines,
@@ -140,17 +158,17 @@ class Study:
             advice=self.advice,
             ambiguous=self.ambiguous,
             failures=self.failures,
-            gaps=gaps(self.domains),
-            unanswered=self.unanswered,
+            gaps=find_gaps(self.domains),
+            unanswered=self.unanswered_domains,
         )
 
 
-def _numbering(shown: set[str]) -> str | None:
-    """Why the numbers of the tables `shown` have gaps; null if they have no gap."""
+def _explain_numbering(names: set[str]) -> str | None:
+    """Why the numbers of the tables have gaps, of which `names` are there; null if they have no gap."""
     has_any, absent = False, []
     for name, declaration in TABLES.items():
         number = name.split("_")[0]
-        if Exhibit("table", name, declaration.title).file in shown:
+        if Exhibit("table", name, declaration.title).file in names:
             has_any = has_any or number.isdigit()
         elif number.isdigit():
             absent.append(f"{number} ({declaration.title})")
@@ -201,7 +219,7 @@ def write_report(
         validations=read_validations(files["validation"]),
         groups=settings["groups"],
         headline_group=settings["headline_group"],
-        unjudged=unjudged(files["labels"]),
+        unjudged=find_unjudged(files["labels"]),
     )
     content = render_report(
         study,
@@ -215,7 +233,7 @@ def write_report(
         tables=files["tables"],
         figures=files["figures"],
     )
-    text = summarise(
+    text = write_summary(
         study.validations,
         study.estimates,
         study.sweep,
@@ -223,7 +241,7 @@ def write_report(
         study.headline_group,
         study.unjudged,
         study.ambiguous,
-        summarise_unanswered(study.unanswered),
+        summarise_unanswered(study.unanswered_domains),
     )
     facts = study.machine_summary(settings["label"], settings["default"])
     write_whole(page, content)
@@ -255,25 +273,25 @@ def render_report(
         label=label,
         default=default,
         pages=pages,
-        **_estimated(study, default),
+        **_collect_results(study, default),
         failures=study.failures,
         unjudged=dict.fromkeys(gap.benchmark for gap in study.unjudged),
-        gaps=gaps(study.domains),
-        unanswered=study.unanswered,
-        unanswered_lines=summarise_unanswered(study.unanswered),
+        gaps=find_gaps(study.domains),
+        unanswered=study.unanswered_domains,
+        unanswered_lines=summarise_unanswered(study.unanswered_domains),
         share=f"{SHARE:.0%}",
-        **_exhibits(tables, figures),
-        judges=asked_judges(labels),
-        savings=savings(labels),
-        models=origins(generations, "model"),
-        benchmarks=origins(benchmarks, "benchmark"),
-        miscounts=miscounts(benchmarks, expected_items),
-        counts=counts(study.domains),
+        **_load_exhibits(tables, figures),
+        judges=list_asked_judges(labels),
+        savings=describe_savings(labels),
+        models=collect_origins(generations, "model"),
+        benchmarks=collect_origins(benchmarks, "benchmark"),
+        miscounts=describe_miscounts(benchmarks, expected_items),
+        counts=list_domain_counts(study.domains),
         open_mass=OPEN_MASS,
     )
 
 
-def _estimated(study: Study, default: str) -> dict[str, Any]:
+def _collect_results(study: Study, default: str) -> dict[str, Any]:
     """The part about how far the recommended estimator can be trusted, and the results of one training group."""
     return {
         "validations": study.validations,
@@ -284,8 +302,8 @@ def _estimated(study: Study, default: str) -> dict[str, Any]:
         "far_off": f"{FAR_OFF:.2f}",
         "usable_share": f"{USABLE_SHARE:.0%}",
         "unlabelled": any(validation.unlabelled for validation in study.validations),
-        "interval": interval,
-        "estimate": estimate,
+        "interval": format_interval,
+        "estimate": format_estimate,
         "bases": interval_notes(study.validations),
         "default_title": estimator_title(default),
         "fewest_for_rho": FEWEST_FOR_RHO,
@@ -293,19 +311,19 @@ def _estimated(study: Study, default: str) -> dict[str, Any]:
         "advice": study.advice,
         "group": study.group,
         "headlines": study.headlines,
-        "comparison": comparison(study.headlines),
+        "comparison": describe_comparison(study.headlines),
         "label_count": label_count,
         "scopes": SCOPES,
     }
 
 
-def _exhibits(tables: Sequence[str | Path], figures: Sequence[str | Path]) -> dict[str, Any]:
+def _load_exhibits(tables: Sequence[str | Path], figures: Sequence[str | Path]) -> dict[str, Any]:
     """The figure at the top, the names of the tables with its numbers, and all other exhibits."""
-    shown = {Path(path).stem for path in tables}
+    names = {Path(path).stem for path in tables}
     return {
         "pictures": [read_fragment(path) for path in figures if Path(path).stem == PICTURE],
-        "numbers": {what: table for what, table in NUMBERS.items() if table in shown},
-        "numbering": _numbering(shown),
+        "numbers": {what: table for what, table in NUMBERS.items() if table in names},
+        "numbering": _explain_numbering(names),
         "tables": [read_fragment(path) for path in tables],
         "figures": [read_fragment(path) for path in figures if Path(path).stem != PICTURE],
     }

@@ -67,14 +67,14 @@ class Accuracy(Analysis):
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        several = {"auroc_models": "models", "auroc_benchmarks": "labelled"}
+        limited = {"auroc_models": "models", "auroc_benchmarks": "labelled"}
         axes = {"judges": "judges", "main_groups": "groups"}
         single = {"figure_model": "models", "figure_benchmark": "labelled", "headline_group": "groups"}
-        named, lines = self.select_names(studied, {**axes, **several, **single})
+        names, lines = self.select_names(studied, {**axes, **limited, **single})
         chosen = {
-            **{key: named[key] or getattr(studied, axis) for key, axis in axes.items()},
-            **{key: named[key] or getattr(studied, axis)[:_SIDE_BY_SIDE] for key, axis in several.items()},
-            **{key: (named[key] or getattr(studied, axis))[0] for key, axis in single.items()},
+            **{key: names[key] or getattr(studied, axis) for key, axis in axes.items()},
+            **{key: names[key] or getattr(studied, axis)[:_SIDE_BY_SIDE] for key, axis in limited.items()},
+            **{key: (names[key] or getattr(studied, axis))[0] for key, axis in single.items()},
             **self.exhibits(),
         }
         return self.model_copy(update=chosen), lines

@@ -28,7 +28,7 @@ from entropy_sentinel.statistics.estimate_errors import median_value
 from entropy_sentinel.statistics.slice_intervals import NOTES
 from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import TABLES
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
-from entropy_sentinel.study.analyses.accuracy.headline import ERROR, ambiguous
+from entropy_sentinel.study.analyses.accuracy.headline import ERROR, warn_ambiguous
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import (
     AUROC,
     DOMAINS,
@@ -43,20 +43,20 @@ from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import 
     ModelValidation,
     read_validations,
 )
-from entropy_sentinel.study.analyses.accuracy.published_comparison import compare, rests_on
+from entropy_sentinel.study.analyses.accuracy.published_comparison import compare_table, describe_basis
 from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     MEASURES,
-    names_in,
-    null_notes,
-    nulls_last,
-    without_small_rho,
+    drop_small_rho,
+    list_names,
+    list_null_notes,
+    sort_nulls_last,
 )
-from entropy_sentinel.study.analyses.display_names import ROLES, SCOPE_NOTE, ExhibitSettings, training_groups
+from entropy_sentinel.study.analyses.display_names import ROLES, SCOPE_NOTE, ExhibitSettings, list_training_groups
 
 # The fewest labelled domains that a conformal interval needs.
 _FEWEST = smallest_calibration_size(LEVEL)
 # Largest number of methods that a note names.
-_MOST_NAMED = 4
+_MAX_NAMED = 4
 _LEFT_OUT_NOTE = "Each labelled domain is estimated by an estimator fitted on the labels of the others."
 
 
@@ -102,7 +102,7 @@ def table_methods(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the AEE of every method over each model's labelled domains, the smallest first, with its intervals."""
     rows = []
     for validation in inputs.validations:
-        for method in sorted(validation.methods, key=lambda method: nulls_last(method.aee)):
+        for method in sorted(validation.methods, key=lambda method: sort_nulls_last(method.aee)):
             rows.append({"Model": validation.model} | _method_row(method, validation.recommended))
     return Table(
         "AEE over the labelled domains, the smallest first.",
@@ -149,7 +149,7 @@ def _partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
             if count >= n_domains:
                 continue
             are_all = len(titles) == len(validation.methods) > 1
-            which = "every method" if are_all else list_names(titles, _MOST_NAMED, "; ")
+            which = "every method" if are_all else list_names(titles, _MAX_NAMED, "; ")
             note = f"{which} could estimate {count} of {n_domains} domains."
             models_by_note.setdefault(note, []).append(validation.model)
     return [f"{', '.join(models)}: {note}" for note, models in models_by_note.items()]
@@ -176,16 +176,16 @@ def table_estimates(inputs: AccuracyTableInputs) -> Table:
 
     The share of questions that look ambiguous is shown if it is known for at least one domain.
     """
-    named = training_groups(inputs.groups)
+    groups = list_training_groups(inputs.groups)
     titles = pl.DataFrame(
-        [(group.group, group.estimator, group.title) for group in named],
+        [(group.group, group.estimator, group.title) for group in groups],
         schema={"group": pl.String, "estimator": pl.String, "title": pl.String},
         orient="row",
     )
-    looks = inputs.domains.select("model", "benchmark", ambiguous=pl.col("n_ambiguous") / pl.col("n_questions"))
+    ambiguity = inputs.domains.select("model", "benchmark", ambiguous=pl.col("n_ambiguous") / pl.col("n_questions"))
     rows = (
         inputs.estimates.join(titles, on=["group", "estimator"], maintain_order="left_right")
-        .join(looks, on=["model", "benchmark"], how="left", maintain_order="left")
+        .join(ambiguity, on=["model", "benchmark"], how="left", maintain_order="left")
         .with_columns(error=ERROR, role=pl.col("role").replace_strict(ROLES))
         .sort(pl.col("n_labelled") > 0, maintain_order=True)
     )
@@ -202,9 +202,9 @@ def table_estimates(inputs: AccuracyTableInputs) -> Table:
             "Estimated: over all responses with features. Error: the estimate for the labelled responses minus the "
             "share of these that are correct.",
             "Role: training domains are estimated on their test split, unseen ones on all their responses.",
-            *[f"{group.title}: {group.benchmarks}." for group in named],
+            *[f"{group.title}: {group.benchmarks}." for group in groups],
             *missing_notes(("estimate", reason, row) for row, reason in missing.iter_rows()),
-            *ambiguous(inputs.domains),
+            *warn_ambiguous(inputs.domains),
             *cautions.select(pl.format("{}, {}: caution, {}.", "model", "title", "caution")).to_series(),
         ),
     )
@@ -243,12 +243,12 @@ def table_recommended(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the median AEE on unseen domains, by model, for each named group and for all groups of each size."""
     unseen = inputs.sweep.filter(pl.col("scope") == "held_out", pl.col("aee").is_not_null())
     sets = {}
-    for group in training_groups(inputs.groups):
+    for group in list_training_groups(inputs.groups):
         sets[group.title] = pl.col("group") == group.group
     for k in sorted(set(unseen["k"])):
         sets[f"all of size {k}"] = pl.col("k") == k
     rows = []
-    for model in names_in(unseen, "model"):
+    for model in list_names(unseen, "model"):
         for heading, is_in_set in sets.items():
             part = unseen.filter(pl.col("model") == model, is_in_set)
             if len(part):
@@ -269,8 +269,8 @@ def table_recommended(inputs: AccuracyTableInputs) -> Table:
 
 def table_repeats(inputs: AccuracyTableInputs) -> Table:
     """Tabulate median and range over seeds of AEE and rho on unseen domains, by model, named group and estimator."""
-    titles = {group.group: group.title for group in training_groups(inputs.groups)}
-    unseen = without_small_rho(inputs.repeats.filter(pl.col("scope") == "held_out"))
+    titles = {group.group: group.title for group in list_training_groups(inputs.groups)}
+    unseen = drop_small_rho(inputs.repeats.filter(pl.col("scope") == "held_out"))
     rows = []
     for (model, group, estimator), part in unseen.group_by("model", "group", "estimator", maintain_order=True):
         row = {
@@ -293,7 +293,7 @@ def table_repeats(inputs: AccuracyTableInputs) -> Table:
         (
             "A difference between two estimators that is smaller than this range may be due to the seed.",
             *([] if rows else ["Every estimator was fitted once; set analyses.accuracy.repeats to use more seeds."]),
-            *null_notes(unseen),
+            *list_null_notes(unseen),
         ),
     )
 
@@ -305,15 +305,15 @@ def _recommended_row(part: pl.DataFrame, default: str) -> dict[str, Any]:
     for (name,), rows in part.group_by("estimator", maintain_order=True):
         if len(rows) == n_groups:
             medians[name] = median_value(rows["aee"].to_numpy())
-    others = {name: error for name, error in medians.items() if name != RECOMMENDED}
-    best = min(others, key=lambda name: others[name], default=None)
+    other_medians = {name: error for name, error in medians.items() if name != RECOMMENDED}
+    best = min(other_medians, key=lambda name: other_medians[name], default=None)
     chosen = part.filter(pl.col("estimator") == RECOMMENDED)["method"].drop_nulls().value_counts(sort=True)
     counts = [estimator_title(name) + (f" ({count})" if n_groups > 1 else "") for name, count in chosen.iter_rows()]
     return {
         "Groups": n_groups,
         "Recommended": medians.get(RECOMMENDED),
         "Default": medians.get(default),
-        "Best": others.get(best),
+        "Best": other_medians.get(best),
         "Best is": best and estimator_title(best),
         "Recommended took": ", ".join(counts) or None,
     }
@@ -345,8 +345,8 @@ def make_table(name: str, inputs: AccuracyTableInputs) -> Table:
 
     Published values are compared with the whole study, whatever the table shows.
     """
-    inputs = replace(inputs, sweep=without_small_rho(inputs.sweep))
-    return replace(exhibit_files.make_table(TABLES[name], inputs), published=compare(name, inputs))
+    inputs = replace(inputs, sweep=drop_small_rho(inputs.sweep))
+    return replace(exhibit_files.make_table(TABLES[name], inputs), published=compare_table(name, inputs))
 
 
 def write_tables(
@@ -363,7 +363,7 @@ def write_tables(
         estimates=read_all(ESTIMATES, files["estimates"]),
         repeats=read_all(REPEATS, files["repeats"]),
         validations=read_validations(files["validation"]),
-        rests_on=rests_on(generations, labels),
+        basis_note=describe_basis(generations, labels),
     )
     for name in tables:
         write_table(Exhibit("table", name, TABLES[name].title), make_table(name, inputs), folder)

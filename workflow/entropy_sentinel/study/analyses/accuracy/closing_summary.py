@@ -10,9 +10,9 @@ from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.rendering.plain_text import format_text_table, indent_lines
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.label_schema import FITTING_KIND, LABELS, NO_REFERENCE
-from entropy_sentinel.study.analyses.accuracy.headline import Headline, Score, headlines
+from entropy_sentinel.study.analyses.accuracy.headline import Headline, Score, build_headlines
 from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import LEVEL, DomainResult, ModelValidation
-from entropy_sentinel.study.analyses.display_names import ROLES, SCOPES, Groups, training_group
+from entropy_sentinel.study.analyses.display_names import ROLES, SCOPES, Groups, find_training_group
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class UnjudgedBenchmark:
     @property
     def text(self) -> str:
         """What happened and what to do, in two sentences."""
-        why = self.reason if self.n_reason == self.n else f"{self.n_reason} times {self.reason}"
-        what = f"{self.judge} gave no label to any of {self.n} responses ({why})"
+        cause = self.reason if self.n_reason == self.n else f"{self.n_reason} times {self.reason}"
+        what = f"{self.judge} gave no label to any of {self.n} responses ({cause})"
         if self.is_fitting:
             remedy = f"look at them with `entropy-sentinel show {self.model} {self.benchmark}`"
         else:
@@ -45,40 +45,40 @@ class UnjudgedBenchmark:
         return f"{self.model}, {self.benchmark}: {what}. To have labels, {remedy}."
 
 
-def unjudged(labels: Sequence[str]) -> list[UnjudgedBenchmark]:
+def find_unjudged(labels: Sequence[str]) -> list[UnjudgedBenchmark]:
     """An `UnjudgedBenchmark` for each file LABELS without a label."""
-    return list(filter(None, map(_unjudged_benchmark, labels)))
+    return list(filter(None, map(_read_unjudged, labels)))
 
 
-def _unjudged_benchmark(path: str) -> UnjudgedBenchmark | None:
+def _read_unjudged(path: str) -> UnjudgedBenchmark | None:
     """The facts about a file LABELS without a label; None if it has labels or nothing was to be labelled."""
     labels = LABELS.read(path, ["label", "reason"])
-    shown = labels.filter(pl.col("reason").ne_missing(NO_REFERENCE))
-    if shown["label"].null_count() < len(shown) or shown.is_empty():
+    judged = labels.filter(pl.col("reason").ne_missing(NO_REFERENCE))
+    if judged["label"].null_count() < len(judged) or judged.is_empty():
         return None
     # Of equally frequent reasons, the alphabetically first.
-    reason, count = shown["reason"].value_counts().sort("count", "reason", descending=[True, False]).row(0)
+    reason, count = judged["reason"].value_counts().sort("count", "reason", descending=[True, False]).row(0)
     provenance = read_provenance(path)
     fitting = provenance.get(FITTING_KIND)
     return UnjudgedBenchmark(
         provenance["model"],
         provenance["benchmark"],
         judge=provenance.get("labelled_by", provenance["judge"]),
-        n=len(shown),
+        n=len(judged),
         reason=reason,
         n_reason=count,
         fitting=fitting,
-        is_fitting=fitting in _kinds(provenance),
+        is_fitting=fitting in _list_kinds(provenance),
     )
 
 
-def _kinds(judge: Mapping[str, Any]) -> set[str]:
+def _list_kinds(judge: Mapping[str, Any]) -> set[str]:
     """The kinds of the judges that a combined judge consists of, or its own kind, from its settings."""
     parts = judge.get("members", {}).values()
-    return set().union(*map(_kinds, parts)) if parts else {judge["kind"]}
+    return set().union(*map(_list_kinds, parts)) if parts else {judge["kind"]}
 
 
-def summarise(
+def write_summary(
     validations: Sequence[ModelValidation],
     estimates: pl.DataFrame,
     sweep: pl.DataFrame,
@@ -94,17 +94,17 @@ def summarise(
     benchmarks that the judge could not label; `ambiguous` names domains whose entropies may mislead; `unanswered` has
     sentences on responses without a final answer. Accuracies and AEE are shares in [0, 1].
     """
-    group = training_group(groups, headline_group)
+    group = find_training_group(groups, headline_group)
     title = f"Accuracy estimated from entropy, trained on {group.benchmarks} ({group.title})"
-    parts = [_model(headline) for headline in headlines(estimates, sweep, group)]
+    parts = [_describe_model(headline) for headline in build_headlines(estimates, sweep, group)]
     parts = parts or ["No results for this training group."]
-    first = [_verdicts(validations), *ambiguous, *unanswered, *_unlabelled(validations)]
+    first = [_describe_verdicts(validations), *ambiguous, *unanswered, *_tabulate_unlabelled(validations)]
     if unjudged:
         first.append("\n".join(["No label from the judge", *[f"  {gap.text}" for gap in unjudged]]))
     return "\n\n".join([*first, title, *parts]) + "\n"
 
 
-def _verdicts(validations: Sequence[ModelValidation]) -> str:
+def _describe_verdicts(validations: Sequence[ModelValidation]) -> str:
     """Say for each model whether to trust the recommended estimator, and why."""
     lines = ["Can the estimates be trusted? Each labelled domain is estimated without its labels"]
     for validation in validations:
@@ -117,13 +117,20 @@ def _verdicts(validations: Sequence[ModelValidation]) -> str:
     return "\n".join(lines)
 
 
-def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
+def _tabulate_unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
     """One table of the unlabelled domains of all models, with intervals; empty if every domain is labelled."""
     rows = []
     for validation in validations:
         for domain in validation.unlabelled:
             verdict = domain.reason or ("unfamiliar: label some" if domain.unfamiliar else validation.verdict)
-            cells = [validation.model, domain.domain, str(domain.n), estimate(domain), interval(domain), verdict]
+            cells = [
+                validation.model,
+                domain.domain,
+                str(domain.n),
+                format_estimate(domain),
+                format_interval(domain),
+                verdict,
+            ]
             rows.append(cells)
     if not rows:
         return []
@@ -131,51 +138,55 @@ def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
     return [indent_lines("Domains without labels: estimated accuracy", format_text_table(headings, rows, "llrrrl"))]
 
 
-def estimate(domain: DomainResult) -> str:
+def format_estimate(domain: DomainResult) -> str:
     """A domain's estimate as text, in brackets if the domain is unlike all labelled ones."""
-    shown = format_number(domain.estimated, ".2f")
-    return f"({shown})" if domain.unfamiliar else shown
+    text = format_number(domain.estimated, ".2f")
+    return f"({text})" if domain.unfamiliar else text
 
 
-def interval(domain: DomainResult) -> str:
+def format_interval(domain: DomainResult) -> str:
     """The interval of a domain's estimate as text; "-" if it has no interval."""
     return (
         "-" if domain.lower is None else f"{format_number(domain.lower, '.2f')} to {format_number(domain.upper, '.2f')}"
     )
 
 
-_COMPARED = {True: "lower AEE than the estimator", False: "no lower AEE than the estimator", None: "not comparable"}
+_COMPARISON_TEXTS = {
+    True: "lower AEE than the estimator",
+    False: "no lower AEE than the estimator",
+    None: "not comparable",
+}
 
 
-def _model(headline: Headline) -> str:
+def _describe_model(headline: Headline) -> str:
     rows = []
     for row in headline.domains:
         estimated, true = format_number(row["estimated_on_labelled"]), format_number(row["true_accuracy"])
         error = format_number(row["error"], "+.3f")
-        rows.append((row["benchmark"], ROLES[row["role"]], labels(row), estimated, true, error))
+        rows.append((row["benchmark"], ROLES[row["role"]], format_label_count(row), estimated, true, error))
     lines = [*format_text_table(("domain", "role", "labels", "estimated", "true", "error"), rows, "llrrrr"), ""]
     for scope, title in SCOPES.items():
         if scope in headline.scores:
-            lines.append(_line(f"{title} domains", headline.scores[scope]))
+            lines.append(_format_score_line(f"{title} domains", headline.scores[scope]))
     chosen = headline.recommended
     if chosen is not None:
-        lines.append(_line("recommended", chosen.scores["held_out"], f"{chosen.method}: {chosen.reason}"))
+        lines.append(_format_score_line("recommended", chosen.scores["held_out"], f"{chosen.method}: {chosen.reason}"))
     if headline.simple is not None:
-        verdict = f"{headline.simple}: {_COMPARED[headline.simple_is_better]}"
-        lines.append(_line("best simple estimator", headline.simple_scores["held_out"], verdict))
+        verdict = f"{headline.simple}: {_COMPARISON_TEXTS[headline.simple_is_better]}"
+        lines.append(_format_score_line("best simple estimator", headline.simple_scores["held_out"], verdict))
     if headline.caution:
         lines.append(f"caution: {headline.caution}")
     return indent_lines(headline.model, lines)
 
 
-def labels(row: dict[str, int]) -> str:
+def format_label_count(row: dict[str, int]) -> str:
     """The number of labelled responses, followed by the number of all responses if that is larger."""
     if row["n_labelled"] == row["n_rows"]:
         return str(row["n_labelled"])
     return f"{row['n_labelled']} of {row['n_rows']}"
 
 
-def _line(title: str, score: Score, remark: str = "") -> str:
+def _format_score_line(title: str, score: Score, remark: str = "") -> str:
     reason = f"({score.reason})" if score.reason else ""
     parts = [f"{title:<21}  AEE {format_number(score.aee)}", f"rho {score.rho_text}", reason, remark]
     return "   ".join(filter(None, parts))

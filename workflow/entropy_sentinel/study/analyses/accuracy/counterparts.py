@@ -12,16 +12,16 @@ import polars as pl
 
 from entropy_sentinel.estimators.estimator_registry import CLASSIFIERS
 from entropy_sentinel.features.feature_registry import CATALOGUE, FEATURE_SETS
-from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import PAPER, paper_models
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import PAPER, list_paper_models
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     LARGEST_K,
-    fully_swept,
-    group_accuracies,
-    names_in,
-    spread,
+    compute_group_accuracies,
+    compute_spread,
+    list_names,
+    select_fully_swept,
 )
-from entropy_sentinel.study.analyses.accuracy.tables_of_groups import design_choices
+from entropy_sentinel.study.analyses.accuracy.tables_of_groups import list_design_choices
 
 N_BENCHMARKS = 10
 N_ITEMS = 11_569  # of all benchmarks together
@@ -37,120 +37,126 @@ GROUPS = {
 METHODS = {"default": DEFAULT, "se_max": "baseline-max", "se_mean": "baseline-mean"} | {
     name: f"baseline-{name}" for name in ("se_sum", "nll_avg", "nll_max", "nll_sum", "lntp", "mtp", "ppl")
 }
-# The paper's word for each level of Table 5's factors, by its name in `tables_of_groups.design_choices`.
+# The paper's word for each level of Table 5's factors, by its name in `tables_of_groups.list_design_choices`.
 LEVELS = {CLASSIFIERS["forest"]: "rf", CLASSIFIERS["logistic"]: "lr", CLASSIFIERS["mlp"]: "mlp"}
 LEVELS |= {"isotonic": "yes", "none": "no"} | {name.upper(): name for name in FEATURE_SETS}
 
 
 @cache
-def published_values(file: str) -> pl.DataFrame:
+def read_published_values(file: str) -> pl.DataFrame:
     """The rows of a file in `published/`; `file` is its name without `.csv`."""
     return pl.read_csv(PAPER / f"{file}.csv")
 
 
-def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
+def _select_comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
     """The results of the paper's models over its ten benchmarks, with `rho` renamed to `spearman`."""
     is_comparable = (pl.col("scope") == "all") & (pl.col("n_domains") == N_BENCHMARKS)
     comparable = sweep.filter(is_comparable).select("model", "group", "estimator")
-    rows = sweep.filter(pl.col("scope") == scope, pl.col("model").is_in(paper_models()))
+    rows = sweep.filter(pl.col("scope") == scope, pl.col("model").is_in(list_paper_models()))
     return rows.join(comparable, on=["model", "group", "estimator"], how="semi").select(
         "model", "group", "k", "estimator", "aee", spearman="rho"
     )
 
 
-def _of_all_models(rows: pl.DataFrame) -> pl.DataFrame:
+def _require_all_models(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows if they include all the paper's models; else no row, because other medians are not comparable."""
-    return rows if set(paper_models()) <= set(rows["model"]) else rows.clear()
+    return rows if set(list_paper_models()) <= set(rows["model"]) else rows.clear()
 
 
-def _medians(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def _aggregate_medians(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     medians = []
     for key, part in rows.group_by(keys, maintain_order=True):
-        (aee, aee_iqr), (rho, rho_iqr) = spread(part["aee"]), spread(part["spearman"])
+        (aee, aee_iqr), (rho, rho_iqr) = compute_spread(part["aee"]), compute_spread(part["spearman"])
         medians.append((*key, aee, aee_iqr, rho, rho_iqr))
     numbers = ("aee_median", "aee_iqr", "spearman_median", "spearman_iqr")
     schema = {key: rows.schema[key] for key in keys} | dict.fromkeys(numbers, pl.Float64)
     return pl.DataFrame(medians, schema=schema, orient="row").with_columns(pl.col("^k$").cast(pl.Int64))
 
 
-def first_auroc(inputs: AccuracyTableInputs) -> pl.DataFrame:
+def select_first_auroc(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """The rows of the models in Table 1: `model`, `benchmark`, `statistic`, `auroc`."""
-    return _auroc(inputs.auroc.filter(pl.col("model").is_in(inputs.auroc_models)))
+    return _sort_auroc(inputs.auroc.filter(pl.col("model").is_in(inputs.auroc_models)))
 
 
-def further_auroc(inputs: AccuracyTableInputs) -> pl.DataFrame:
+def select_other_auroc(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """The rows of all other models (Table 6), with the same columns."""
-    return _auroc(inputs.auroc.filter(~pl.col("model").is_in(inputs.auroc_models)))
+    return _sort_auroc(inputs.auroc.filter(~pl.col("model").is_in(inputs.auroc_models)))
 
 
-def _auroc(auroc: pl.DataFrame) -> pl.DataFrame:
-    models, features = names_in(auroc, "model"), list(CATALOGUE)
-    known = auroc.filter(pl.col("feature").is_in(features))
-    rows = known.sort(pl.col("model").cast(pl.Enum(models)), pl.col("feature").cast(pl.Enum(features)))
+def _sort_auroc(auroc: pl.DataFrame) -> pl.DataFrame:
+    models, features = list_names(auroc, "model"), list(CATALOGUE)
+    feature_rows = auroc.filter(pl.col("feature").is_in(features))
+    rows = feature_rows.sort(pl.col("model").cast(pl.Enum(models)), pl.col("feature").cast(pl.Enum(features)))
     return rows.select("model", "benchmark", "auroc", statistic="feature").drop_nulls("auroc")
 
 
-def named_groups(inputs: AccuracyTableInputs) -> pl.DataFrame:
+def select_named_groups(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Tables 2 and 7: `model`, `configuration` (the group's name), `aee`, `spearman`."""
     groups = pl.DataFrame(
         [(name, *of) for name, of in GROUPS.items()], schema=["configuration", "group", "estimator"], orient="row"
     )
-    return _comparable(inputs.sweep).join(groups, on=["group", "estimator"], maintain_order="left")
+    return _select_comparable(inputs.sweep).join(groups, on=["group", "estimator"], maintain_order="left")
 
 
-def methods(inputs: AccuracyTableInputs) -> pl.DataFrame:
+def select_methods(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Table 8: `model`, `method`, `aee`, `spearman` of the group Extremes."""
     methods = pl.DataFrame(list(METHODS.items()), schema=["method", "estimator"], orient="row")
-    rows = _comparable(inputs.sweep).filter(pl.col("group") == GROUPS["extremes"][0])
+    rows = _select_comparable(inputs.sweep).filter(pl.col("group") == GROUPS["extremes"][0])
     return rows.join(methods, on="estimator", maintain_order="left")
 
 
-def methods_over_models(inputs: AccuracyTableInputs) -> pl.DataFrame:
+def aggregate_methods(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Table 3: `method` with medians and IQRs over models."""
-    return _medians(_of_all_models(methods(inputs)), ["method"])
+    return _aggregate_medians(_require_all_models(select_methods(inputs)), ["method"])
 
 
-def _whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
+def _select_whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
     """The 48 configurations' results for the models and group sizes where every group was run."""
-    rows = _comparable(fully_swept(sweep))
+    rows = _select_comparable(select_fully_swept(sweep))
     n_run = pl.col("group").n_unique().over("model", "k")
     n_groups = pl.col("k").replace_strict({k: comb(N_BENCHMARKS, k) for k in range(1, LARGEST_K + 1)})
     return rows.filter(n_run == n_groups)
 
 
-def by_size(inputs: AccuracyTableInputs) -> pl.DataFrame:
+def aggregate_by_size(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Table 4: `model`, `k` with medians and IQRs over groups and configurations."""
-    return _medians(_whole_sweep(inputs.sweep), ["model", "k"])
+    return _aggregate_medians(_select_whole_sweep(inputs.sweep), ["model", "k"])
 
 
-def by_design(inputs: AccuracyTableInputs) -> pl.DataFrame:
+def aggregate_by_design(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Table 5: `factor`, `setting` with medians and IQRs over models, groups and configurations."""
-    rows = _of_all_models(_whole_sweep(inputs.sweep))
+    rows = _require_all_models(_select_whole_sweep(inputs.sweep))
     rows = rows if rows["k"].n_unique() == LARGEST_K else rows.clear()
     parts = []
-    for factor, settings in design_choices().items():
+    for factor, settings in list_design_choices().items():
         for setting, names in settings.items():
             chosen = rows.filter(pl.col("estimator").is_in(names))
-            named = chosen.with_columns(factor=pl.lit(factor.lower()), setting=pl.lit(LEVELS.get(setting, setting)))
-            parts.append(_medians(named, ["factor", "setting"]))
+            level_rows = chosen.with_columns(
+                factor=pl.lit(factor.lower()), setting=pl.lit(LEVELS.get(setting, setting))
+            )
+            parts.append(_aggregate_medians(level_rows, ["factor", "setting"]))
     return pl.concat(parts)
 
 
-def by_group(inputs: AccuracyTableInputs) -> pl.DataFrame:
+def aggregate_by_group(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Table 9: `rank`, `k`, `group` with median and IQR over models, and `group_accuracy`."""
-    rows = _of_all_models(_comparable(inputs.sweep).filter(pl.col("estimator") == DEFAULT, pl.col("k") <= LARGEST_K))
-    accuracies = group_accuracies(inputs.domains.filter(pl.col("model").is_in(paper_models())), rows["group"])
-    cells = _medians(rows, ["k", "group"]).join(accuracies, on="group")
+    rows = _require_all_models(
+        _select_comparable(inputs.sweep).filter(pl.col("estimator") == DEFAULT, pl.col("k") <= LARGEST_K)
+    )
+    accuracies = compute_group_accuracies(
+        inputs.domains.filter(pl.col("model").is_in(list_paper_models())), rows["group"]
+    )
+    cells = _aggregate_medians(rows, ["k", "group"]).join(accuracies, on="group")
     # A group is compared with the same group, whatever its rank is in this study.
     ranks = pl.DataFrame({"rank": ["best", "worst"]})
     return cells.join(ranks, how="cross")
 
 
-def leave_one_out(inputs: AccuracyTableInputs) -> pl.DataFrame:
+def aggregate_leave_one_out(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Table 10: `model` with medians and IQRs over its ten groups, over all and over held-out domains."""
     chosen = (pl.col("estimator") == DEFAULT, pl.col("k") == N_BENCHMARKS - 1)
-    over_all, left_out = (_comparable(inputs.sweep, scope).filter(*chosen) for scope in ("all", "held_out"))
+    over_all, left_out = (_select_comparable(inputs.sweep, scope).filter(*chosen) for scope in ("all", "held_out"))
     complete = pl.col("group").n_unique().over("model") == N_BENCHMARKS
     columns = {"aee_median": "held_out_aee_median", "aee_iqr": "held_out_aee_iqr"}
-    medians = _medians(left_out.filter(complete), ["model"]).select("model", *columns).rename(columns)
-    return _medians(over_all.filter(complete), ["model"]).join(medians, on="model", maintain_order="left")
+    medians = _aggregate_medians(left_out.filter(complete), ["model"]).select("model", *columns).rename(columns)
+    return _aggregate_medians(over_all.filter(complete), ["model"]).join(medians, on="model", maintain_order="left")

@@ -15,7 +15,7 @@ from entropy_sentinel.study.analyses.display_names import Groups
 class AccuracyTableInputs(ExhibitInputs):
     """The settings of the tables, and frames of the contracts SWEEP, AUROC, DOMAINS, ESTIMATES and REPEATS.
 
-    `main_groups` are the named groups of Table 2; Table 7 has the others. `rests_on` is a line that names what this
+    `main_groups` are the named groups of Table 2; Table 7 has the others. `basis_note` is a line that names what this
     study's values are based on.
     """
 
@@ -31,7 +31,7 @@ class AccuracyTableInputs(ExhibitInputs):
     estimates: pl.DataFrame
     repeats: pl.DataFrame
     validations: Sequence[ModelValidation]
-    rests_on: str
+    basis_note: str
 
 
 @dataclass(frozen=True, kw_only=True)

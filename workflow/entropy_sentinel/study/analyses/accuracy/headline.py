@@ -14,17 +14,17 @@ from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO
 from entropy_sentinel.study.analyses.display_names import TrainingGroup
 
 
-def ambiguous(domains: pl.DataFrame) -> Iterator[str]:
+def warn_ambiguous(domains: pl.DataFrame) -> Iterator[str]:
     """Warn about domains whose questions look ambiguous, in sentences; `domains` is a frame DOMAINS."""
-    known = domains.drop_nulls("n_ambiguous").select("model", "benchmark", "n_ambiguous", "n_questions")
-    for model, benchmark, n_ambiguous, n_questions in known.iter_rows():
-        why = explain_ambiguity(n_ambiguous, n_questions)
-        if why:
-            yield f"{model}, {benchmark}: ambiguous, {why}."
+    rows = domains.drop_nulls("n_ambiguous").select("model", "benchmark", "n_ambiguous", "n_questions")
+    for model, benchmark, n_ambiguous, n_questions in rows.iter_rows():
+        reason = explain_ambiguity(n_ambiguous, n_questions)
+        if reason:
+            yield f"{model}, {benchmark}: ambiguous, {reason}."
 
 
 # Absolute differences of AEE below this are rounding noise, not a better estimator.
-_SAME = 1e-9
+_AEE_TOLERANCE = 1e-9
 # Estimated minus true, over the same rows.
 ERROR = pl.col("estimated_on_labelled") - pl.col("true_accuracy")
 
@@ -82,10 +82,10 @@ class Headline:
     @property
     def simple_is_better(self) -> bool | None:
         """Whether the best simple estimator has the lower AEE on unseen domains; null if one of the two is missing."""
-        own, simple = self.scores.get("held_out"), self.simple_scores.get("held_out")
-        if own is None or own.aee is None or simple is None or simple.aee is None:
+        score, simple = self.scores.get("held_out"), self.simple_scores.get("held_out")
+        if score is None or score.aee is None or simple is None or simple.aee is None:
             return None
-        return simple.aee < own.aee - _SAME
+        return simple.aee < score.aee - _AEE_TOLERANCE
 
     @property
     def against_simple(self) -> str:
@@ -103,18 +103,18 @@ class Headline:
                 return f"No simple estimator does better; the best is {scored}."
 
 
-def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup) -> list[Headline]:
+def build_headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup) -> list[Headline]:
     """One headline per model that has results for the group, in the order of the sweep."""
-    of_group = sweep.filter(pl.col("group") == group.group)
+    group_sweep = sweep.filter(pl.col("group") == group.group)
     results = []
-    for model in of_group["model"].unique(maintain_order=True):
-        own = pl.col("model") == model
-        rows = estimates.filter(pl.col("group") == group.group, own)
-        results.append(_headline(model, rows, of_group.filter(own), group.estimator))
+    for model in group_sweep["model"].unique(maintain_order=True):
+        is_model = pl.col("model") == model
+        rows = estimates.filter(pl.col("group") == group.group, is_model)
+        results.append(_build_headline(model, rows, group_sweep.filter(is_model), group.estimator))
     return results
 
 
-def comparison(headlines: Sequence[Headline]) -> str:
+def describe_comparison(headlines: Sequence[Headline]) -> str:
     """A sentence with the number of models for which a simple estimator beats the group's own."""
     answers = [headline.simple_is_better for headline in headlines]
     n_better, n_worse = answers.count(True), answers.count(False)
@@ -126,42 +126,42 @@ def comparison(headlines: Sequence[Headline]) -> str:
     )
 
 
-def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimator: str) -> Headline:
+def _build_headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimator: str) -> Headline:
     cautions = estimates["caution"].drop_nulls()
     domains = (
         estimates.filter(pl.col("estimator") == estimator)
         .with_columns(error=ERROR)
         .sort("role", "true_accuracy", "benchmark", descending=[True, True, False], nulls_last=True)
     )
-    best = _best_simple(sweep)
+    best = _find_best_simple(sweep)
     return Headline(
         model,
         unlabelled=tuple(domains.filter(pl.col("n_labelled") == 0).iter_rows(named=True)),
         domains=tuple(domains.filter(pl.col("n_labelled") > 0).iter_rows(named=True)),
-        scores=scores(sweep, estimator),
+        scores=read_scores(sweep, estimator),
         simple=estimator_title(best) if best else None,
-        simple_scores=scores(sweep, best) if best else {},
-        recommended=recommendation(estimates, sweep),
+        simple_scores=read_scores(sweep, best) if best else {},
+        recommended=read_recommendation(estimates, sweep),
         caution=cautions[0] if len(cautions) else None,
     )
 
 
-def recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendation | None:
+def read_recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendation | None:
     """The recommendation, from the rows of one model and group; None if the method was not run or not fitted."""
     hyperparameters = estimates.filter(pl.col("estimator") == RECOMMENDED)["hyperparameters"].drop_nulls()
     if hyperparameters.is_empty():
         return None
     chosen = json.loads(hyperparameters[0])
-    return Recommendation(estimator_title(chosen["method"]), chosen["reason"], scores(sweep, RECOMMENDED))
+    return Recommendation(estimator_title(chosen["method"]), chosen["reason"], read_scores(sweep, RECOMMENDED))
 
 
-def scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:
+def read_scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:
     """One estimator's scores by scope, from the rows of one model and group."""
     rows = sweep.filter(pl.col("estimator") == estimator).iter_rows(named=True)
     return {row["scope"]: Score(row["aee"], row["rho"], row["n_domains"], row["reason"]) for row in rows}
 
 
-def _best_simple(sweep: pl.DataFrame) -> str | None:
+def _find_best_simple(sweep: pl.DataFrame) -> str | None:
     """The simple estimator with the lowest AEE on unseen domains; of equals, the first by name.
 
     It is known after the fact; the recommendation, which is chosen before, is left out.

@@ -19,7 +19,7 @@ from entropy_sentinel.study.analyses.accuracy.study_advice import Advice
 from entropy_sentinel.study.analyses.accuracy.unanswered_share import UnansweredDomain
 from entropy_sentinel.study.analyses.display_names import TrainingGroup
 
-_OF_GROUP = (
+_GROUP_KEYS = (
     "benchmark",
     "role",
     "n_rows",
@@ -32,7 +32,7 @@ _OF_GROUP = (
 )
 
 
-def machine_summary(
+def build_machine_summary(
     label: str,
     validations: Sequence[ModelValidation],
     headlines: Sequence[Headline],
@@ -45,12 +45,12 @@ def machine_summary(
     unanswered: Sequence[UnansweredDomain],
 ) -> dict[str, Any]:
     """The summary, JSON-serialisable; `default` is the name of the paper's default estimator."""
-    results = {headline.model: _headline(headline) for headline in headlines}
+    results = {headline.model: _summarize_headline(headline) for headline in headlines}
     models = []
     for validation in validations:
-        own = [_advice(text) for text in advice if text.model == validation.model]
-        about = {"advice": own, "training_group": results.get(validation.model)}
-        models.append(_model(validation, default) | about)
+        model_advice = [_summarize_advice(text) for text in advice if text.model == validation.model]
+        about = {"advice": model_advice, "training_group": results.get(validation.model)}
+        models.append(_summarize_model(validation, default) | about)
     return {
         "study": label,
         "level": LEVEL,
@@ -67,7 +67,7 @@ def machine_summary(
     }
 
 
-def _model(validation: ModelValidation, default: str) -> dict[str, Any]:
+def _summarize_model(validation: ModelValidation, default: str) -> dict[str, Any]:
     return {
         "model": validation.model,
         "verdict": validation.verdict,
@@ -75,14 +75,14 @@ def _model(validation: ModelValidation, default: str) -> dict[str, Any]:
         "confidence": CONFIDENCE,
         "error_at_least": validation.error_at_least,
         "error_at_most": validation.error_at_most,
-        "recommended": _numbers(validation.recommended)
+        "recommended": _list_numbers(validation.recommended)
         | {"method": validation.method, "method_reason": validation.method_reason},
-        "default": _method(validation.of(default)),
-        "best": _method(validation.best),
-        "worst": validation.worst and _domain(validation.worst),
+        "default": _summarize_method(validation.find_errors(default)),
+        "best": _summarize_method(validation.best),
+        "worst": validation.worst and _summarize_domain(validation.worst),
         "coverage": [dict(row) for row in validation.coverage],
-        "left_out": [_domain(domain) for domain in validation.left_out],
-        "unlabelled": [_domain(domain) for domain in validation.unlabelled],
+        "left_out": [_summarize_domain(domain) for domain in validation.left_out],
+        "unlabelled": [_summarize_domain(domain) for domain in validation.unlabelled],
         "n_training": validation.n_training,
         "training_accuracy": validation.training_accuracy,
         "caution": validation.caution,
@@ -90,35 +90,37 @@ def _model(validation: ModelValidation, default: str) -> dict[str, Any]:
     }
 
 
-def _method(method: EstimatorErrors | None) -> dict[str, Any] | None:
-    return None if method is None else _numbers(method)
+def _summarize_method(method: EstimatorErrors | None) -> dict[str, Any] | None:
+    return None if method is None else _list_numbers(method)
 
 
-def _numbers(method: EstimatorErrors) -> dict[str, Any]:
+def _list_numbers(method: EstimatorErrors) -> dict[str, Any]:
     """The method without its errors, which the validation's file has."""
     return {name: value for name, value in asdict(method).items() if name != "errors"}
 
 
-def _domain(domain: DomainResult) -> dict[str, Any]:
+def _summarize_domain(domain: DomainResult) -> dict[str, Any]:
     return asdict(domain) | {"error": domain.error}
 
 
-def _advice(advice: Advice) -> dict[str, Any]:
-    shown = asdict(advice) | {"outside": advice.outside, "text": advice.text}
-    return {key: value for key, value in shown.items() if key != "model"}
+def _summarize_advice(advice: Advice) -> dict[str, Any]:
+    fields = asdict(advice) | {"outside": advice.outside, "text": advice.text}
+    return {key: value for key, value in fields.items() if key != "model"}
 
 
-def _headline(headline: Headline) -> dict[str, Any]:
+def _summarize_headline(headline: Headline) -> dict[str, Any]:
     """The results of one training group for one model."""
     chosen = headline.recommended
     return {
-        "domains": [{key: row[key] for key in _OF_GROUP} for row in (*headline.domains, *headline.unlabelled)],
-        "scores": _scores(headline.scores),
-        "recommended": chosen and {"method": chosen.method, "reason": chosen.reason, "scores": _scores(chosen.scores)},
-        "best_simple": headline.simple and {"method": headline.simple, "scores": _scores(headline.simple_scores)},
+        "domains": [{key: row[key] for key in _GROUP_KEYS} for row in (*headline.domains, *headline.unlabelled)],
+        "scores": _summarize_scores(headline.scores),
+        "recommended": chosen
+        and {"method": chosen.method, "reason": chosen.reason, "scores": _summarize_scores(chosen.scores)},
+        "best_simple": headline.simple
+        and {"method": headline.simple, "scores": _summarize_scores(headline.simple_scores)},
         "caution": headline.caution,
     }
 
 
-def _scores(scores: Mapping[str, Score]) -> dict[str, Any]:
+def _summarize_scores(scores: Mapping[str, Score]) -> dict[str, Any]:
     return {scope: asdict(score) for scope, score in scores.items()}

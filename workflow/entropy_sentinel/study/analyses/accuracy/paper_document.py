@@ -19,7 +19,7 @@ from entropy_sentinel.study.analyses.accuracy.accuracy_tables import AccuracyTab
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyFigureInputs, AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import AUROC, DOMAINS, REPEATS, SWEEP
 from entropy_sentinel.study.analyses.accuracy.paper_tables import PaperSettings, form_table
-from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import without_small_rho
+from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import drop_small_rho
 
 DOCUMENT = "exhibits.tex"
 
@@ -50,7 +50,7 @@ def write_paper(
 ) -> None:
     """Write the tables and figures of these names to `folder`, and the document that shows them all."""
     style = paper_style(settings["models"], settings["benchmarks"])
-    sweep = without_small_rho(SWEEP.read(files["sweep"]))
+    sweep = drop_small_rho(SWEEP.read(files["sweep"]))
     auroc, domains = AUROC.read(files["auroc"]), DOMAINS.read(files["domains"])
     estimates = read_all(ESTIMATES, files["estimates"])
     table_inputs = AccuracyTableInputs(
@@ -68,7 +68,7 @@ def write_paper(
         # The paper's tables show none of these.
         repeats=REPEATS.frame([]),
         validations=(),
-        rests_on="",
+        basis_note="",
     )
     figure_inputs = AccuracyFigureInputs(
         label=settings["label"],

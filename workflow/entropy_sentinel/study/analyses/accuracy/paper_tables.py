@@ -35,16 +35,16 @@ from entropy_sentinel.study.analyses.accuracy.counterparts import LEVELS
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 from entropy_sentinel.study.analyses.display_names import (
     TrainingGroup,
+    find_training_group,
     list_further_groups,
     list_main_groups,
-    training_group,
 )
 
 _SCOPE = "over all domains, those used for training by their test split"
 _SPREAD = "median with the interquartile range (IQR) as subscript"
 _DASH = Latex("--: undefined, or not estimated.")
 # Blocks of statistics one below another, and lanes of such blocks; more models need a further float.
-_STACKED, _LANES = 3, 2
+_BLOCKS_PER_LANE, _LANES = 3, 2
 _DEFAULT = "Default"
 
 
@@ -58,7 +58,7 @@ class PaperSettings:
     @property
     def headline(self) -> TrainingGroup:
         """The group that Tables 3 and 8 show."""
-        return training_group(self.inputs.groups, self.inputs.headline_group)
+        return find_training_group(self.inputs.groups, self.inputs.headline_group)
 
     def describe(self, group: TrainingGroup) -> str:
         """A group with its benchmarks: `Extremes (GSM8K, OlympiadBench)`."""
@@ -70,7 +70,7 @@ class PaperSettings:
         return ", ".join(map(self.style.benchmark, names.split(", ")))
 
 
-def _finish(caption: Latex, blocks: Sequence[Block]) -> Latex:
+def _finish_caption(caption: Latex, blocks: Sequence[Block]) -> Latex:
     """A caption that explains the dashes of the table, if it has any."""
     cells = {cell for block in blocks for row in block.rows for cell in row}
     return join_latex(caption, _DASH) if NONE in cells else caption
@@ -96,15 +96,15 @@ def form_auroc(table: Table, settings: PaperSettings) -> list[PaperTable]:
         "Bold: the largest of a model and benchmark."
     )
     tables = []
-    for first in range(0, len(blocks), _STACKED * _LANES):
-        several = blocks[first : first + _STACKED * _LANES]
+    for first in range(0, len(blocks), _BLOCKS_PER_LANE * _LANES):
+        page_blocks = blocks[first : first + _BLOCKS_PER_LANE * _LANES]
         form = PaperTable(
-            _finish(caption, several),
+            _finish_caption(caption, page_blocks),
             ["l", *"r" * len(benchmarks)],
             ["Statistic", *map(style.benchmark, benchmarks)],
-            several,
+            page_blocks,
         )
-        tables.append(lay_side_by_side(form, 1 if len(several) <= _STACKED else _LANES))
+        tables.append(lay_side_by_side(form, 1 if len(page_blocks) <= _BLOCKS_PER_LANE else _LANES))
     return tables
 
 
@@ -150,7 +150,7 @@ def _form_groups(table: Table, settings: PaperSettings, chosen: Sequence[Trainin
     )  # fmt: skip
     return [
         PaperTable(
-            _finish(caption, [Block(rows)]),
+            _finish_caption(caption, [Block(rows)]),
             ["l", *"rr" * len(chosen)],
             ["Model", *["AEE", RHO] * len(chosen)],
             [Block(rows)],
@@ -168,12 +168,12 @@ def _name_estimator(name: str) -> str:
 def form_methods(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Table 3: the default and the baselines, medians over models."""
     default: list[Sequence[str]] = []
-    others: list[Sequence[str]] = []
+    baselines: list[Sequence[str]] = []
     ran = _filter_methods(table.frame, "Estimator").sort("Median AEE, all", nulls_last=True, maintain_order=True)
     for row in ran.iter_rows(named=True):
-        cells = [lower_qualifier(row["Estimator"]), _spread_of(row, "rho, all"), _spread_of(row, "AEE, all")]
-        (default if row["Estimator"] == _DEFAULT else others).append(cells)
-    blocks = [Block(rows) for rows in (default, others) if rows]
+        cells = [lower_qualifier(row["Estimator"]), _format_spread(row, "rho, all"), _format_spread(row, "AEE, all")]
+        (default if row["Estimator"] == _DEFAULT else baselines).append(cells)
+    blocks = [Block(rows) for rows in (default, baselines) if rows]
     caption = join_latex(
         f"The default estimator ({_name_estimator(settings.headline.estimator)}) against single-metric baselines, "
         f"trained on {settings.describe(settings.headline)}: {_SPREAD}, over models, of Spearman correlation",
@@ -181,7 +181,7 @@ def form_methods(table: Table, settings: PaperSettings) -> list[PaperTable]:
         f"and accuracy estimation error (AEE) {_SCOPE}.",
     )
     headings = ["Method", join_latex("Spearman", RHO, UP), join_latex("AEE", DOWN)]
-    return [PaperTable(_finish(caption, blocks), ["l", "r", "r"], headings, blocks)]
+    return [PaperTable(_finish_caption(caption, blocks), ["l", "r", "r"], headings, blocks)]
 
 
 def _filter_methods(frame: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -190,7 +190,7 @@ def _filter_methods(frame: pl.DataFrame, column: str) -> pl.DataFrame:
     return frame.filter(pl.col(column).is_in(names)) if set(names[1:]) & set(frame[column]) else frame
 
 
-def _spread_of(row: Mapping[str, Any], measure: str, decimals: int = 2) -> Latex:
+def _format_spread(row: Mapping[str, Any], measure: str, decimals: int = 2) -> Latex:
     return format_spread(row[f"Median {measure}"], row[f"IQR of {measure}"], decimals)
 
 
@@ -214,7 +214,11 @@ def form_sizes(table: Table, settings: PaperSettings) -> list[PaperTable]:
     blocks = [Block(rows)]
     return [
         PaperTable(
-            _finish(caption, blocks), ["l", *"r" * len(sizes)], ["Model", *sizes], blocks, spans if sizes else ()
+            _finish_caption(caption, blocks),
+            ["l", *"r" * len(sizes)],
+            ["Model", *sizes],
+            blocks,
+            spans if sizes else (),
         )
     ]
 
@@ -227,7 +231,7 @@ def form_design(table: Table, settings: PaperSettings) -> list[PaperTable]:
         rows = []
         for row in part.iter_rows(named=True):
             setting = {"yes": "Y", "no": "N"}.get(word := LEVELS.get(row["Setting"], row["Setting"]), word.upper())
-            rows.append([setting, _spread_of(row, "AEE, all"), _spread_of(row, "rho, all")])
+            rows.append([setting, _format_spread(row, "AEE, all"), _format_spread(row, "rho, all")])
         if len(rows) == 2:
             rows = [[join_latex(*cells, separator=" / ") for cells in zip(*rows, strict=True)]]
         blocks.append(Block([[str(factor) if place == 0 else "", *row] for place, row in enumerate(rows)]))
@@ -237,7 +241,7 @@ def form_design(table: Table, settings: PaperSettings) -> list[PaperTable]:
         f"{_SCOPE}. RF: random forest, LR: logistic regression, MLP: multi-layer perceptron; calibration: isotonic.",
     )
     headings = ["Factor", "Setting", "AEE", RHO]
-    return [PaperTable(_finish(caption, blocks), ["l", "l", "r", "r"], headings, blocks)]
+    return [PaperTable(_finish_caption(caption, blocks), ["l", "l", "r", "r"], headings, blocks)]
 
 
 def form_methods_by_model(table: Table, settings: PaperSettings) -> list[PaperTable]:
@@ -260,7 +264,7 @@ def form_methods_by_model(table: Table, settings: PaperSettings) -> list[PaperTa
         f"{settings.describe(settings.headline)}; {_SCOPE}.",
     )  # fmt: skip
     headings = ["Model", "", *map(lower_qualifier, methods)]
-    return [PaperTable(_finish(caption, blocks), ["l", "l", *"r" * len(methods)], headings, blocks)]
+    return [PaperTable(_finish_caption(caption, blocks), ["l", "l", *"r" * len(methods)], headings, blocks)]
 
 
 _RANKS = {"best": "Best performing", "worst": "Worst performing", "only one": "The only one of its size"}
@@ -282,14 +286,14 @@ def form_best_and_worst(table: Table, settings: PaperSettings) -> list[PaperTabl
         "Acc.: the group's accuracy over models, weighted by its benchmarks' numbers of responses.",
     )
     columns: list[str | Wrapped] = ["l", Wrapped(1.8), "r", "r"]
-    return [PaperTable(_finish(caption, blocks), columns, [Latex("$k$"), "Benchmarks", "AEE", "Acc."], blocks)]
+    return [PaperTable(_finish_caption(caption, blocks), columns, [Latex("$k$"), "Benchmarks", "AEE", "Acc."], blocks)]
 
 
 def form_leave_one_out(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Table 10: trained on all benchmarks but one, by model."""
     rows: list[list[str]] = []
     for row in table.frame.iter_rows(named=True):
-        cells = [_spread_of(row, measure) for measure in ("AEE, all", "AEE, left out", "rho, all")]
+        cells = [_format_spread(row, measure) for measure in ("AEE, all", "AEE, left out", "rho, all")]
         rows.append([settings.style.model(row["Model"]), *cells])
     caption = join_latex(
         f"The default estimator ({_name_estimator(settings.inputs.default)}), trained on all benchmarks but one: "
@@ -298,7 +302,7 @@ def form_leave_one_out(table: Table, settings: PaperSettings) -> list[PaperTable
         f"are {_SCOPE}; held-out AEE is on the benchmark left out.",
     )
     headings = ["Model", "AEE", "Held-out AEE", RHO]
-    return [PaperTable(_finish(caption, [Block(rows)]), ["l", "r", "r", "r"], headings, [Block(rows)])]
+    return [PaperTable(_finish_caption(caption, [Block(rows)]), ["l", "r", "r", "r"], headings, [Block(rows)])]
 
 
 def form_table(published: PublishedTable, table: Table, settings: PaperSettings) -> list[PaperTable]:

@@ -25,10 +25,10 @@ _MARKER, _BAR, _FREE = 7, 4, 2
 # Margin around a name, in width and height; and how much wider its letters can be at another resolution.
 _AROUND, _WIDER = (4, 2), 1.06
 _DISTANCES = (10, 15, 24, 34, 46, 60, 78)
-_LINED = 20
+_LINE_DISTANCE = 20
 _DIRECTIONS = np.stack([(np.cos(angle), np.sin(angle)) for angle in np.arange(16) * np.pi / 8])
 # Costs of a place: per pixel of distance, per square pixel covered, per marker or name that its line crosses.
-_PER_PIXEL, _OUTSIDE, _OVER_MARKER, _OVER_BAR, _OVER_NAME, _CROSSED = 1.0, 40.0, 40.0, 1.0, 20.0, 400.0
+_PER_PIXEL, _OUTSIDE, _OVER_MARKER, _OVER_BAR, _OVER_NAME, _CROSSING = 1.0, 40.0, 40.0, 1.0, 20.0, 400.0
 # Number of orders of turns, drawn with a seed so that the same points give the same picture; rounds per order.
 _TRIES, _SEED, _ROUNDS = 12, 42, 20
 _ALONG = np.linspace(0, 1, 24)[:, None]
@@ -47,22 +47,22 @@ def name_points(
     if not names:
         return
     pixels = axes.transData.transform(points)
-    look: dict[str, Any] = {"fontsize": size, "ha": "center", "va": "center", "bbox": _GROUND}
-    look |= {"zorder": 4, "in_layout": False}
-    texts = [axes.text(*point, name, **look) for point, name in zip(points, names, strict=True)]
+    text_style: dict[str, Any] = {"fontsize": size, "ha": "center", "va": "center", "bbox": _GROUND}
+    text_style |= {"zorder": 4, "in_layout": False}
+    texts = [axes.text(*point, name, **text_style) for point, name in zip(points, names, strict=True)]
     sizes = np.array([text.get_window_extent().size for text in texts]) * (_WIDER, 1) + _AROUND
-    places = [_places(pixel, size) for pixel, size in zip(pixels, sizes, strict=True)]
+    places = [_list_boxes(pixel, size) for pixel, size in zip(pixels, sizes, strict=True)]
     markers = np.concatenate([pixels - _MARKER, pixels + _MARKER], axis=1)
     extent = axes.get_window_extent()
     frame = np.array([extent.x0 + _FREE, extent.y0 + _FREE, extent.x1 - _FREE, extent.y1 - _FREE])
-    alone = partial(_alone, markers=markers, bars=_bar_boxes(axes, bars), frame=frame)
-    costs = [alone(own, pixels[point], point) for point, own in enumerate(places)]
-    chosen = _cheapest(places, pixels, costs)
-    for text, pixel, own, place in zip(texts, pixels, places, chosen, strict=True):
-        _put(axes, text, pixel, own[place], distance=_DISTANCES[place // len(_DIRECTIONS)])
+    place_costs = partial(_compute_place_costs, markers=markers, bars=_bar_boxes(axes, bars), frame=frame)
+    costs = [place_costs(boxes, pixels[point], point) for point, boxes in enumerate(places)]
+    chosen = _choose_places(places, pixels, costs)
+    for text, pixel, boxes, place in zip(texts, pixels, places, chosen, strict=True):
+        _place_name(axes, text, pixel, boxes[place], distance=_DISTANCES[place // len(_DIRECTIONS)])
 
 
-def _put(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: float) -> None:
+def _place_name(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: float) -> None:
     """Write a name into its box, aligned to the side of its point, because its width varies with the resolution."""
     to_data = axes.transData.inverted()
     (left, lower), (right, upper) = box[:2] + _AROUND[0] / 2, box[2:] - _AROUND[0] / 2
@@ -74,91 +74,93 @@ def _put(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: f
         side, x = "right", right
     text.set_horizontalalignment(side)
     text.set_position(tuple(to_data.transform((x, (lower + upper) / 2))))
-    if distance > _LINED:
-        ends = to_data.transform([_nearest(box, pixel), pixel])
+    if distance > _LINE_DISTANCE:
+        ends = to_data.transform([_find_nearest(box, pixel), pixel])
         axes.add_artist(Line2D(*ends.T, **_LINE)).set_in_layout(False)
 
 
-def _places(pixel: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _list_boxes(pixel: np.ndarray, size: np.ndarray) -> np.ndarray:
     """The boxes (left, lower, right, upper) that a name of this size can have, (n_places, 4), nearest first."""
     ways = np.concatenate([distance * _DIRECTIONS for distance in _DISTANCES])
     middles: np.ndarray = pixel + ways + np.tile(_DIRECTIONS, (len(_DISTANCES), 1)) * size / 2
     return np.concatenate([middles - size / 2, middles + size / 2], axis=1)
 
 
-def _alone(
+def _compute_place_costs(
     places: np.ndarray, pixel: np.ndarray, point: int, markers: np.ndarray, bars: np.ndarray, frame: np.ndarray
 ) -> np.ndarray:
     """The cost of each place of a name, ignoring the other names, (n_places,)."""
     areas = np.prod(places[:, 2:] - places[:, :2], axis=1)
-    others = np.delete(markers, point, axis=0)
-    crossed = [_CROSSED * _crosses(box, pixel, others).sum() for box in places]
+    other_markers = np.delete(markers, point, axis=0)
+    crossed = [_CROSSING * _find_crossings(box, pixel, other_markers).sum() for box in places]
     distances = np.repeat(_DISTANCES, len(_DIRECTIONS))
     costs: np.ndarray = (
         _PER_PIXEL * distances
-        + _OUTSIDE * (areas - _common(places, frame[None])[:, 0])
-        + _OVER_MARKER * _common(places, markers).sum(axis=1)
-        + _OVER_BAR * _common(places, bars).sum(axis=1)
-        + np.where(distances > _LINED, crossed, 0)
+        + _OUTSIDE * (areas - _compute_overlaps(places, frame[None])[:, 0])
+        + _OVER_MARKER * _compute_overlaps(places, markers).sum(axis=1)
+        + _OVER_BAR * _compute_overlaps(places, bars).sum(axis=1)
+        + np.where(distances > _LINE_DISTANCE, crossed, 0)
     )
     return costs
 
 
-def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[np.ndarray]) -> np.ndarray:
+def _choose_places(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[np.ndarray]) -> np.ndarray:
     """The index of the chosen place of each name."""
     random = np.random.default_rng(_SEED)
-    best, least = np.zeros(len(places), dtype=int), np.inf
+    best, lowest_cost = np.zeros(len(places), dtype=int), np.inf
     for _ in range(_TRIES):
         chosen = np.array([int(np.argmin(cost)) for cost in costs])
         order = random.permutation(len(places))
         for _ in range(_ROUNDS):
-            before = chosen.copy()
+            previous = chosen.copy()
             for name in order:
-                chosen[name] = np.argmin(costs[name] + _beside(name, places, pixels, chosen))
-            if (before == chosen).all():
+                chosen[name] = np.argmin(costs[name] + _compute_overlap_costs(name, places, pixels, chosen))
+            if (previous == chosen).all():
                 break
         total = 0.0
         for name, place in enumerate(chosen):
-            total += costs[name][place] + _beside(name, places, pixels, chosen)[place] / 2
-        if total < least:
-            best, least = chosen, total
+            total += costs[name][place] + _compute_overlap_costs(name, places, pixels, chosen)[place] / 2
+        if total < lowest_cost:
+            best, lowest_cost = chosen, total
     return best
 
 
-def _beside(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+def _compute_overlap_costs(
+    name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray
+) -> np.ndarray:
     """The cost of each place of a name given the places of the others, (n_places,)."""
-    boxes = np.array([own[place] for own, place in zip(places, chosen, strict=True)])
-    others = np.delete(boxes, name, axis=0)
-    over: np.ndarray = _OVER_NAME * _common(places[name], others).sum(axis=1)
-    return over + _CROSSED * _lines_across(name, places, pixels, chosen)
+    boxes = np.array([candidates[place] for candidates, place in zip(places, chosen, strict=True)])
+    other_boxes = np.delete(boxes, name, axis=0)
+    over: np.ndarray = _OVER_NAME * _compute_overlaps(places[name], other_boxes).sum(axis=1)
+    return over + _CROSSING * _count_crossed_lines(name, places, pixels, chosen)
 
 
-def _lines_across(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+def _count_crossed_lines(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """The number of other names' lines that each place of a name covers, (n_places,)."""
     crossings = np.zeros(len(places[name]))
-    for other, own in enumerate(places):
-        if other != name and _DISTANCES[chosen[other] // len(_DIRECTIONS)] > _LINED:
-            crossings += _crosses(own[chosen[other]], pixels[other], places[name])
+    for neighbour, neighbour_boxes in enumerate(places):
+        if neighbour != name and _DISTANCES[chosen[neighbour] // len(_DIRECTIONS)] > _LINE_DISTANCE:
+            crossings += _find_crossings(neighbour_boxes[chosen[neighbour]], pixels[neighbour], places[name])
     return crossings
 
 
-def _crosses(box: np.ndarray, pixel: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+def _find_crossings(box: np.ndarray, pixel: np.ndarray, boxes: np.ndarray) -> np.ndarray:
     """Whether the line from a name's box to its point runs through each of `boxes`, (n_boxes,)."""
-    along = _nearest(box, pixel) * (1 - _ALONG) + pixel * _ALONG
+    along = _find_nearest(box, pixel) * (1 - _ALONG) + pixel * _ALONG
     inside = (along[:, None] >= boxes[:, :2]) & (along[:, None] <= boxes[:, 2:])
     return np.asarray(inside.all(axis=2).any(axis=0))
 
 
-def _nearest(box: np.ndarray, pixel: np.ndarray) -> np.ndarray:
+def _find_nearest(box: np.ndarray, pixel: np.ndarray) -> np.ndarray:
     """The point of a box that is nearest to `pixel`."""
     nearest: np.ndarray = np.clip(pixel, box[:2], box[2:])
     return nearest
 
 
-def _common(some: np.ndarray, others: np.ndarray) -> np.ndarray:
+def _compute_overlaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The area of overlap of each box with each other box, (n_some, n_others)."""
-    lower = np.maximum(some[:, None, :2], others[None, :, :2])
-    upper = np.minimum(some[:, None, 2:], others[None, :, 2:])
+    lower = np.maximum(first[:, None, :2], second[None, :, :2])
+    upper = np.minimum(first[:, None, 2:], second[None, :, 2:])
     areas: np.ndarray = np.prod(np.maximum(upper - lower, 0), axis=2)
     return areas
 

@@ -13,10 +13,10 @@ from entropy_sentinel.core.secrets import is_secret_name, mask_keys
 Provenance = Sequence[Mapping[str, Any]]
 
 # Facts of a single file, which are expected to differ.
-_OF_ONE_FILE = {"benchmark", "model", "prompts_hash", "stage", "identity", "reuse_key", "source_content"}
+_FILE_FACTS = {"benchmark", "model", "prompts_hash", "stage", "identity", "reuse_key", "source_content"}
 # Facts that are shown but are not a conflict if files of one model differ in them: the file that each was taken from,
 # and how much of it existed before its job was killed.
-_EACH_ITS_OWN = {"source", "resumed_responses", "cpu_settings"}
+_VARYING_FACTS = {"source", "resumed_responses", "cpu_settings"}
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Origins:
     conflicts: tuple[str, ...]
 
 
-def origins(provenance: Provenance, by: str) -> Origins:
+def collect_origins(provenance: Provenance, by: str) -> Origins:
     """Sort the settings of `provenance` (one dict per file, nested ones too) by model or by benchmark.
 
     `by` is the key, `model` or `benchmark`, that every dict has. Settings empty everywhere are left out.
@@ -40,38 +40,38 @@ def origins(provenance: Provenance, by: str) -> Origins:
     by_name: dict[str, list[dict[str, str]]] = {}
     keys: dict[str, None] = {}
     for file in provenance:
-        settings = _flat(file)
+        settings = _flatten(file)
         by_name.setdefault(str(file[by]), []).append(settings)
         keys |= dict.fromkeys(settings)
     shared: list[tuple[str, str]] = []
     conflicts: list[str] = []
-    headings, rows = [_title(by)], [[name] for name in by_name]
+    headings, rows = [_format_key(by)], [[name] for name in by_name]
     for key in keys:
-        if key in _OF_ONE_FILE:
+        if key in _FILE_FACTS:
             continue
         # The different values of each model's or benchmark's files.
         values = [list(dict.fromkeys(settings.get(key, "") for settings in files)) for files in by_name.values()]
-        if all(own == values[0] for own in values):
+        if all(distinct == values[0] for distinct in values):
             if text := " / ".join(values[0]):
-                shared.append((_title(key), text))
+                shared.append((_format_key(key), text))
         else:
-            headings.append(_title(key))
-            for row, own in zip(rows, values, strict=True):
-                row.append(" / ".join(own) or "-")
-        if key not in _EACH_ITS_OWN:
-            conflicts += _conflicts(key, dict(zip(by_name, values, strict=True)))
+            headings.append(_format_key(key))
+            for row, distinct in zip(rows, values, strict=True):
+                row.append(" / ".join(distinct) or "-")
+        if key not in _VARYING_FACTS:
+            conflicts += _describe_conflicts(key, dict(zip(by_name, values, strict=True)))
     return Origins(tuple(shared), tuple(headings), tuple(map(tuple, rows)), tuple(conflicts))
 
 
-def _conflicts(key: str, values: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _describe_conflicts(key: str, values: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield a line for each name, of a model or benchmark, whose files differ in this setting."""
-    for name, own in values.items():
-        if len(own) > 1:
-            different = ", ".join(value or "empty" for value in own)
-            yield f"{name}: {_title(key)} differs between files: {different}."
+    for name, distinct in values.items():
+        if len(distinct) > 1:
+            different = ", ".join(value or "empty" for value in distinct)
+            yield f"{name}: {_format_key(key)} differs between files: {different}."
 
 
-def miscounts(benchmarks: Provenance, expected: Mapping[str, int | None]) -> tuple[str, ...]:
+def describe_miscounts(benchmarks: Provenance, expected: Mapping[str, int | None]) -> tuple[str, ...]:
     """A line for each benchmark whose source has a different number of items than published."""
     lines = []
     for entry in benchmarks:
@@ -81,13 +81,13 @@ def miscounts(benchmarks: Provenance, expected: Mapping[str, int | None]) -> tup
     return tuple(lines)
 
 
-def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+def _flatten(entry: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Nested settings by their path, such as `sampling temperature`, as text; empty ones as ""."""
     flat: dict[str, str] = {}
     for key, value in entry.items():
         # Imported traces and traces of earlier releases may contain secrets, which are now rejected.
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key} ")
+            flat |= _flatten(value, f"{prefix}{key} ")
         elif value is None or value == []:
             flat[prefix + key] = ""
         elif isinstance(value, str):
@@ -97,21 +97,21 @@ def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     return flat
 
 
-def _title(key: str) -> str:
+def _format_key(key: str) -> str:
     """A key as words; names of environment variables are unchanged."""
     return " ".join(word if word.isupper() else word.replace("_", " ") for word in key.split(" "))
 
 
-def code_version() -> str:
+def describe_code_version() -> str:
     """`1.0.0, commit 0123456789ab`, plus `with changes` for a changed tree; only the version without git."""
-    commit = _git("rev-parse", "--short=12", "HEAD")
+    commit = _run_git("rev-parse", "--short=12", "HEAD")
     if commit is None:
         return __version__
-    changed = " with changes" if _git("status", "--porcelain", "--untracked-files=no", "--", ".") else ""
+    changed = " with changes" if _run_git("status", "--porcelain", "--untracked-files=no", "--", ".") else ""
     return f"{__version__}, commit {commit}{changed}"
 
 
-def _git(*arguments: str) -> str | None:
+def _run_git(*arguments: str) -> str | None:
     """Git's description of the package's folder; null without git, or if the folder has no work tree."""
     package = Path(__file__).parents[2]
     try:

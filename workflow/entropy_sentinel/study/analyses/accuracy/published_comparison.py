@@ -14,17 +14,17 @@ from entropy_sentinel.features.feature_registry import CATALOGUE
 from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.rendering.exhibit_declarations import load_function
 from entropy_sentinel.rendering.table_exhibit import Table
-from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import TABLES, list_compared_tables, paper_models
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import TABLES, list_compared_tables, list_paper_models
 from entropy_sentinel.study.analyses.accuracy.counterparts import (
     LEVELS,
     METHODS,
     N_BENCHMARKS,
     N_ITEMS,
-    published_values,
+    read_published_values,
 )
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
-from entropy_sentinel.study.analyses.accuracy.provenance import Provenance, code_version
-from entropy_sentinel.study.analyses.display_names import group_benchmarks
+from entropy_sentinel.study.analyses.accuracy.provenance import Provenance, describe_code_version
+from entropy_sentinel.study.analyses.display_names import format_group
 
 LABELS = (
     "Labels: the authors' judge was shown the whole response, and any of its replies that contained the word true "
@@ -36,7 +36,7 @@ _ORDER = "in the authors' later results 17D is better than 10D (0.111, 0.137)"
 _OTHER_AEE = "the paper's .087 is not the .08 of its own Table 3 for the same group"
 
 
-def reason(table: str, row: Mapping[str, Any]) -> str | None:
+def explain_difference(table: str, row: Mapping[str, Any]) -> str | None:
     """Why a row of this table differs from the published one, if known; `row` has the published columns."""
     number = table.partition("_")[0]
     match number, row.get("method") or row.get("setting") or row.get("group"):
@@ -51,33 +51,33 @@ def reason(table: str, row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def rests_on(generations: Provenance, labels: Provenance) -> str:
+def describe_basis(generations: Provenance, labels: Provenance) -> str:
     """One line that names the models, weights, engines, judges and code behind this study's values."""
     models, engines = {}, set()
     for entry in generations:
-        models[entry["model"]] = f"{entry['model']} ({_weights(entry)})"
+        models[entry["model"]] = f"{entry['model']} ({_describe_weights(entry)})"
         engines.add(f"{entry.get('engine')} {entry.get('engine_version') or ''}".strip())
-    judges = {f"{entry['judge']} ({_first(entry, 'judge_version', 'kind')})" for entry in labels}
+    judges = {f"{entry['judge']} ({_find_first(entry, 'judge_version', 'kind')})" for entry in labels}
     return (
-        f"This study's values are based on the models {_listed(models.values())}, run by {_listed(engines)}; labels by "
-        f"{_listed(judges)}; code {code_version()}."
+        f"This study's values are based on the models {_join_sorted(models.values())}, run by "
+        f"{_join_sorted(engines)}; labels by {_join_sorted(judges)}; code {describe_code_version()}."
     )
 
 
-def _weights(entry: Mapping[str, Any]) -> str:
+def _describe_weights(entry: Mapping[str, Any]) -> str:
     place = entry.get("weights") or (entry.get("api") or {}).get("model") or entry.get("source") or "unknown"
-    commit = _first(entry, "commit", "revision")
+    commit = _find_first(entry, "commit", "revision")
     return place if commit == "unknown" else f"{place} at {commit[:12]}"
 
 
-def _first(entry: Mapping[str, Any], *keys: str) -> str:
+def _find_first(entry: Mapping[str, Any], *keys: str) -> str:
     for key in keys:
         if entry.get(key):
             return str(entry[key])
     return "unknown"
 
 
-def _listed(texts: Iterable[str]) -> str:
+def _join_sorted(texts: Iterable[str]) -> str:
     return ", ".join(sorted(texts))
 
 
@@ -103,7 +103,7 @@ _HEADINGS = {
 }
 
 
-def compare(name: str, inputs: AccuracyTableInputs) -> Table | None:
+def compare_table(name: str, inputs: AccuracyTableInputs) -> Table | None:
     """Compare this study's values of the table `name` with the published ones, without rows that this study lacks.
 
     Return None if nothing was published or the study runs none of the paper's models.
@@ -111,54 +111,56 @@ def compare(name: str, inputs: AccuracyTableInputs) -> Table | None:
     published = TABLES[name].published
     if published is None or not list_compared_tables([name], inputs.domains["model"]):
         return None
-    ours: pl.DataFrame = load_function(published.counterpart)(inputs)
-    theirs = published_values(published.file)
+    study_values: pl.DataFrame = load_function(published.counterpart)(inputs)
+    paper_values = read_published_values(published.file)
     if published.tables:
-        theirs = theirs.filter(pl.col("table").is_in(published.tables))
-    theirs = theirs.drop("table", strict=False).with_columns(pl.col("^k$").cast(pl.Int64))
+        paper_values = paper_values.filter(pl.col("table").is_in(published.tables))
+    paper_values = paper_values.drop("table", strict=False).with_columns(pl.col("^k$").cast(pl.Int64))
     order: Literal["left", "right"] = "left"
-    if "benchmark" in theirs.columns:
-        ours, theirs, order = _across(ours), _across(theirs), "right"
-    numbers = [column for column in theirs.columns if column not in published.keys and column in ours.columns]
-    joined = theirs.join(ours, on=published.keys, how="inner", suffix=": ours", maintain_order=order)
+    if "benchmark" in paper_values.columns:
+        study_values, paper_values, order = _pivot_benchmarks(study_values), _pivot_benchmarks(paper_values), "right"
+    numbers = [
+        column for column in paper_values.columns if column not in published.keys and column in study_values.columns
+    ]
+    joined = paper_values.join(study_values, on=published.keys, how="inner", suffix=": ours", maintain_order=order)
     return Table(
         "This study's values, the paper's printed values, and the differences.",
-        _shown(joined, name, published.keys, numbers),
-        (*published.notes, LABELS, _responses(inputs.domains), inputs.rests_on),
+        _tabulate_differences(joined, name, published.keys, numbers),
+        (*published.notes, LABELS, _describe_responses(inputs.domains), inputs.basis_note),
     )
 
 
-def _responses(domains: pl.DataFrame) -> str:
+def _describe_responses(domains: pl.DataFrame) -> str:
     """One line with the number of responses here and in the paper; a study may use only some of the items."""
     models = format_count(domains["model"].n_unique(), "model")
     benchmarks = format_count(domains["benchmark"].n_unique(), "benchmark")
     return (
         f"This study has {domains['n_responses'].sum():,} responses of {models} to {benchmarks}, "
-        f"the paper {len(paper_models()) * N_ITEMS:,} of {len(paper_models())} models to {N_BENCHMARKS}."
+        f"the paper {len(list_paper_models()) * N_ITEMS:,} of {len(list_paper_models())} models to {N_BENCHMARKS}."
     )
 
 
-def _across(frame: pl.DataFrame) -> pl.DataFrame:
+def _pivot_benchmarks(frame: pl.DataFrame) -> pl.DataFrame:
     """Pivot AUROC from one row to one column per benchmark."""
     return frame.pivot("benchmark", index=["model", "statistic"], values="auroc", maintain_order=True)
 
 
-def _shown(joined: pl.DataFrame, name: str, keys: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
-    columns: list[pl.Expr | pl.Series] = [_key(joined[key]).alias(_HEADINGS[key]) for key in keys]
-    reasons = [reason(name, row) for row in joined.iter_rows(named=True)]
+def _tabulate_differences(joined: pl.DataFrame, name: str, keys: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
+    columns: list[pl.Expr | pl.Series] = [_format_names(joined[key]).alias(_HEADINGS[key]) for key in keys]
+    reasons = [explain_difference(name, row) for row in joined.iter_rows(named=True)]
     if any(reasons):
         columns.append(pl.Series("Why they differ", [reason or "" for reason in reasons]))
     for number in numbers:
-        heading, ours, theirs = _HEADINGS.get(number, number), pl.col(f"{number}: ours"), pl.col(number)
+        heading, study_value, paper_value = _HEADINGS.get(number, number), pl.col(f"{number}: ours"), pl.col(number)
         columns += [
-            ours.alias(heading),
-            theirs.alias(f"{heading}: paper"),
-            ((ours - theirs).round(12) + 0.0).alias(f"{heading}: difference"),
+            study_value.alias(heading),
+            paper_value.alias(f"{heading}: paper"),
+            ((study_value - paper_value).round(12) + 0.0).alias(f"{heading}: difference"),
         ]
     return joined.select(columns)
 
 
-def _key(values: pl.Series) -> pl.Series:
+def _format_names(values: pl.Series) -> pl.Series:
     """The names as the other tables show them."""
     match values.name:
         case "statistic":
@@ -172,6 +174,6 @@ def _key(values: pl.Series) -> pl.Series:
             words = {code: word for word, code in LEVELS.items() if code not in ("yes", "no")}
             return values.replace(words)
         case "group":
-            return pl.Series(map(group_benchmarks, values))
+            return pl.Series(map(format_group, values))
         case _:
             return values

@@ -26,10 +26,10 @@ from entropy_sentinel.rendering.figure_style import (
     wrap_text,
 )
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyFigureInputs
-from entropy_sentinel.study.analyses.accuracy.headline import Headline, headlines
+from entropy_sentinel.study.analyses.accuracy.headline import Headline, build_headlines
 from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import LEVEL, DomainResult, ModelValidation
 from entropy_sentinel.study.analyses.accuracy.point_names import name_points
-from entropy_sentinel.study.analyses.display_names import ROLES, TrainingGroup, training_group
+from entropy_sentinel.study.analyses.display_names import ROLES, TrainingGroup, find_training_group
 
 EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
 # The margin below zero on both axes, that above the largest value as a share of it, and the axes' smallest end.
@@ -51,11 +51,11 @@ class ModelPanel:
 
     title: str
     draw: Callable[[Axes], None]
-    named: Mapping[str, tuple[float, float]]
+    points: Mapping[str, tuple[float, float]]
     bars: Sequence[tuple[float, float, float]] = ()
 
 
-def panels_drawing(panels: Sequence[ModelPanel], legend_title: str, style: Style, caption: str) -> Drawing:
+def draw_panels(panels: Sequence[ModelPanel], legend_title: str, style: Style, caption: str) -> Drawing:
     """Draw at least one panel: up to three in a row, or one below another on a narrow page.
 
     Only figures with titles and legends of their own have a narrow form.
@@ -64,12 +64,12 @@ def panels_drawing(panels: Sequence[ModelPanel], legend_title: str, style: Style
     columns = max(min(3, len(panels)), math.ceil(math.sqrt(len(panels))) if style.widths else 1)
     width = 5.4 if len(panels) == 1 else 4.4 if columns == 2 else 3.8
     width = style.width(width * columns, of_text=columns > 1) / columns
-    wide = _figure(panels, legend_title, style, columns, width)
-    narrow = _figure(panels, legend_title, style, 1, _NARROW) if style.annotated else None
+    wide = _draw_figure(panels, legend_title, style, columns, width)
+    narrow = _draw_figure(panels, legend_title, style, 1, _NARROW) if style.annotated else None
     return Drawing(wide, caption, narrow=narrow)
 
 
-def _figure(panels: Sequence[ModelPanel], legend_title: str, style: Style, columns: int, width: float) -> Figure:
+def _draw_figure(panels: Sequence[ModelPanel], legend_title: str, style: Style, columns: int, width: float) -> Figure:
     """Draw panels of this width in inches, `columns` in a row."""
     rows = math.ceil(len(panels) / columns)
     height = (width + style.points(0.2)) * rows + style.points(0.7)
@@ -78,32 +78,32 @@ def _figure(panels: Sequence[ModelPanel], legend_title: str, style: Style, colum
     all_axes = figure.subplots(rows, columns, squeeze=False).flatten()
     for axes in all_axes[len(panels) :]:
         axes.remove()
-    limits = _limits(panels)
+    limits = _find_limits(panels)
     for axes, panel in zip(all_axes, panels, strict=False):
-        _frame(axes, panel, *limits, style)
+        _draw_frame(axes, panel, *limits, style)
         size = style.points(10)
         axes.set_title(wrap_text(panel.title, size, width - style.points(_BESIDE_TITLE)), fontsize=size)
     for axes in all_axes[len(panels) - columns : len(panels)]:
         axes.set_xlabel("True accuracy")
     for axes in all_axes[::columns]:
         axes.set_ylabel("Estimated accuracy")
-    legend = _legend(figure, collect_legend(all_axes[: len(panels)]), legend_title, style, narrow=width == _NARROW)
+    legend = _draw_legend(figure, collect_legend(all_axes[: len(panels)]), legend_title, style, narrow=width == _NARROW)
     least = style.points(_LEGEND)
     figure.set_figheight(style.height(height + max(0.0, legend.get_window_extent().height / figure.dpi - least)))
     figure.draw_without_rendering()  # settles the layout, which the places of the names depend on
     for axes, panel in zip(all_axes, panels, strict=False):
         size = style.points(9 if columns == 1 else 7.5)
-        name_points(axes, list(panel.named.values()), list(panel.named), size, panel.bars)
+        name_points(axes, list(panel.points.values()), list(panel.points), size, panel.bars)
     return figure
 
 
-def _legend(figure: Figure, entries: Mapping[str, Artist], title: str, style: Style, *, narrow: bool) -> Legend:
+def _draw_legend(figure: Figure, entries: Mapping[str, Artist], title: str, style: Style, *, narrow: bool) -> Legend:
     """Write the legend below the panels, in fewer columns than preferred if the figure has no room for these."""
     room = figure.get_figwidth() - _BESIDE_LEGEND
-    look: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": style.points(9)}
-    look["title"] = wrap_text(style.title(title), rcParams["font.size"], room) or None
+    legend_style: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": style.points(9)}
+    legend_style["title"] = wrap_text(style.title(title), rcParams["font.size"], room) or None
     for columns in range(_legend_columns(len(entries), narrow), 0, -1):
-        legend = figure.legend(list(entries.values()), list(entries), ncols=columns, alignment="center", **look)
+        legend = figure.legend(list(entries.values()), list(entries), ncols=columns, alignment="center", **legend_style)
         if columns == 1 or legend.get_window_extent().width / figure.dpi <= room:
             break
         legend.remove()
@@ -117,7 +117,7 @@ def _legend_columns(n_entries: int, narrow: bool) -> int:
     return 4 if n_entries > 4 else 3 if n_entries == 3 else 2
 
 
-def _limits(panels: Sequence[ModelPanel]) -> tuple[float, float, bool]:
+def _find_limits(panels: Sequence[ModelPanel]) -> tuple[float, float, bool]:
     """The common lower and upper limit of all panels, and whether a domain has no true accuracy.
 
     The lower limit is zero or the lower end of a bar below it; the upper one a multiple of 0.1, less than 1 if nothing
@@ -125,7 +125,7 @@ def _limits(panels: Sequence[ModelPanel]) -> tuple[float, float, bool]:
     """
     xs, ys, ends = [], [], []
     for panel in panels:
-        for x, y in panel.named.values():
+        for x, y in panel.points.values():
             xs.append(x)
             ys.append(y)
         for x, lower, upper in panel.bars:
@@ -135,7 +135,7 @@ def _limits(panels: Sequence[ModelPanel]) -> tuple[float, float, bool]:
     return min([0.0, *ends]), min(1.0, max(NEAREST_END, tenths / 10)), UNLABELLED_X in xs
 
 
-def _frame(axes: Axes, panel: ModelPanel, start: float, end: float, has_strip: bool, style: Style) -> None:
+def _draw_frame(axes: Axes, panel: ModelPanel, start: float, end: float, has_strip: bool, style: Style) -> None:
     axes.plot([0, end], [0, end], color="0.5", linestyle="--", linewidth=1, label="estimated = true", zorder=1)
     panel.draw(axes)
     limits = (start - BELOW, end * (1 + BEYOND))
@@ -161,46 +161,48 @@ _ROLE_STYLES: dict[str, dict[str, Any]] = {
 
 def figure_1_accuracies(inputs: AccuracyFigureInputs) -> Drawing:
     """Draw estimated against true accuracy by domain, one model."""
-    group = training_group(inputs.groups, inputs.headline_group)
-    shown = [
+    group = find_training_group(inputs.groups, inputs.headline_group)
+    model_headlines = [
         headline
-        for headline in headlines(inputs.estimates, inputs.sweep, group)
+        for headline in build_headlines(inputs.estimates, inputs.sweep, group)
         if headline.model == inputs.figure_model
     ]
-    return _drawing(shown, group, inputs.style)
+    return _draw_headlines(model_headlines, group, inputs.style)
 
 
 def figure_3_accuracies_by_model(inputs: AccuracyFigureInputs) -> Drawing:
     """Draw estimated against true accuracy by domain, a panel for every model."""
-    group = training_group(inputs.groups, inputs.headline_group)
-    return _drawing(headlines(inputs.estimates, inputs.sweep, group), group, inputs.style)
+    group = find_training_group(inputs.groups, inputs.headline_group)
+    return _draw_headlines(build_headlines(inputs.estimates, inputs.sweep, group), group, inputs.style)
 
 
-def _drawing(headlines: Sequence[Headline], group: TrainingGroup, style: Style) -> Drawing:
+def _draw_headlines(headlines: Sequence[Headline], group: TrainingGroup, style: Style) -> Drawing:
     if not headlines:
         return draw_empty("No results for this training group", style.label)
     panels = []
     for headline in headlines:
-        title = _title(headline, len(headlines) == 1, style)
-        draw = partial(_draw, headline=headline, style=style)
-        panels.append(ModelPanel(title, draw, _named(headline, style)))
+        title = _write_title(headline, len(headlines) == 1, style)
+        draw = partial(_draw_points, headline=headline, style=style)
+        panels.append(ModelPanel(title, draw, _list_named_points(headline, style)))
     trained = f"Estimator trained on {', '.join(map(style.benchmark, group.group.split('+')))}"
-    caption = _caption(headlines)
+    caption = _write_caption(headlines)
     if not style.annotated:
-        alone = [
-            f"{style.model(headline.model)}: {_errors(headline)}." for headline in headlines if len(headlines) == 1
+        notes = [
+            f"{style.model(headline.model)}: {_describe_errors(headline)}."
+            for headline in headlines
+            if len(headlines) == 1
         ]
-        caption = " ".join([*alone, f"{trained}.", caption])
-    return panels_drawing(panels, trained, style, caption)
+        caption = " ".join([*notes, f"{trained}.", caption])
+    return draw_panels(panels, trained, style, caption)
 
 
-def _title(headline: Headline, alone: bool, style: Style) -> str:
+def _write_title(headline: Headline, is_single: bool, style: Style) -> str:
     """A panel's title; one whose errors are in the caption needs the model's name only beside others."""
     name = style.model(headline.model)
-    return f"{name}\n{_errors(headline)}" if style.annotated else "" if alone else name
+    return f"{name}\n{_describe_errors(headline)}" if style.annotated else "" if is_single else name
 
 
-def _errors(headline: Headline) -> str:
+def _describe_errors(headline: Headline) -> str:
     score = headline.scores.get("held_out")
     if score is None or score.aee is None:
         return "no estimate of an unseen domain with labels"
@@ -208,32 +210,36 @@ def _errors(headline: Headline) -> str:
     return f"AEE {format_number(score.aee)}{rho} on unseen domains"
 
 
-def _draw(axes: Axes, headline: Headline, style: Style) -> None:
-    for role, look in _ROLE_STYLES.items():
-        points = [_point(row) for row in headline.domains if row["role"] == role and row["error"] is not None]
+def _draw_points(axes: Axes, headline: Headline, style: Style) -> None:
+    for role, marker_style in _ROLE_STYLES.items():
+        points = [_get_point(row) for row in headline.domains if row["role"] == role and row["error"] is not None]
         if points:
             x, y = zip(*points, strict=True)
-            axes.scatter(x, y, label=f"{ROLES[role]} domain", **_scaled(EDGE | look, style))
-    marks = _marks(headline)
+            axes.scatter(x, y, label=f"{ROLES[role]} domain", **_scale_marker(EDGE | marker_style, style))
+    marks = _list_unlabelled_points(headline)
     if marks:
         x, y = zip(*marks.values(), strict=True)
-        axes.scatter(x, y, label="domain without labels: its estimate", **_scaled(EDGE | _UNLABELLED, style))
+        axes.scatter(
+            x, y, label="domain without labels: its estimate", **_scale_marker(EDGE | _UNLABELLED_STYLE, style)
+        )
 
 
-def _scaled(look: Mapping[str, Any], style: Style) -> dict[str, Any]:
-    return {**look, "s": style.area(look["s"])}
+def _scale_marker(marker_style: Mapping[str, Any], style: Style) -> dict[str, Any]:
+    return {**marker_style, "s": style.area(marker_style["s"])}
 
 
-def _named(headline: Headline, style: Style) -> dict[str, tuple[float, float]]:
-    named = {row["benchmark"]: _point(row) for row in headline.domains if row["error"] is not None} | _marks(headline)
-    return {style.benchmark(name): point for name, point in named.items()}
+def _list_named_points(headline: Headline, style: Style) -> dict[str, tuple[float, float]]:
+    points = {
+        row["benchmark"]: _get_point(row) for row in headline.domains if row["error"] is not None
+    } | _list_unlabelled_points(headline)
+    return {style.benchmark(name): point for name, point in points.items()}
 
 
-def _point(row: dict[str, float]) -> tuple[float, float]:
+def _get_point(row: dict[str, float]) -> tuple[float, float]:
     return row["true_accuracy"], row["estimated_on_labelled"]
 
 
-def _marks(headline: Headline) -> dict[str, tuple[float, float]]:
+def _list_unlabelled_points(headline: Headline) -> dict[str, tuple[float, float]]:
     """The points of unlabelled domains, in the strip for those without a true accuracy."""
     marks = {}
     for row in headline.unlabelled:
@@ -242,8 +248,8 @@ def _marks(headline: Headline) -> dict[str, tuple[float, float]]:
     return marks
 
 
-def _caption(headlines: Sequence[Headline]) -> str:
-    marked = any(_marks(headline) for headline in headlines)
+def _write_caption(headlines: Sequence[Headline]) -> str:
+    marked = any(_list_unlabelled_points(headline) for headline in headlines)
     return (
         "Benchmarks used for training (orange squares, by their test split) and unseen domains (blue circles). "
         "On the dashed line the estimate is exact."
@@ -251,13 +257,13 @@ def _caption(headlines: Sequence[Headline]) -> str:
     )
 
 
-_LABELLED: dict[str, Any] = {"color": BLUE, "marker": "o", "s": 34}
+_LABELLED_STYLE: dict[str, Any] = {"color": BLUE, "marker": "o", "s": 34}
 # For the kinds of each benchmark, which are too many to name.
 _COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "0.35", "#56B4E9", "#B8860B")
-_OF_BENCHMARKS = [
+_BENCHMARK_STYLES = [
     {"color": color, "marker": marker, "s": 40} for color, marker in zip(_COLOURS, "os^DvpP", strict=True)
 ]
-_UNLABELLED: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60}
+_UNLABELLED_STYLE: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60}
 # Drawn above names, which have a white background.
 _BAR: dict[str, Any] = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0.6, "zorder": 6}
 _POINT = EDGE | {"zorder": 7}
@@ -270,55 +276,62 @@ def figure_validation(inputs: AccuracyFigureInputs) -> Drawing:
     marker, and have no names. A model without a held-out domain has no panel, because its estimates cannot be compared
     with a true accuracy.
     """
-    shown = [validation for validation in inputs.validations if _known(validation.left_out)]
-    if not shown:
+    validations = [validation for validation in inputs.validations if _list_estimated(validation.left_out)]
+    if not validations:
         return draw_empty("No labelled domain was held out and estimated", inputs.style.label)
     panels = []
-    for validation in shown:
-        draw = partial(_draw_ends, validation=validation)
-        panels.append(ModelPanel(_heading(validation), draw, _points(validation), _bars(validation)))
-    return panels_drawing(
-        panels, "The recommended estimator, without a domain's labels", inputs.style, _caption_of(shown)
+    for validation in validations:
+        draw = partial(_draw_validation, validation=validation)
+        panels.append(
+            ModelPanel(_write_heading(validation), draw, _list_validation_points(validation), _list_bars(validation))
+        )
+    return draw_panels(
+        panels,
+        "The recommended estimator, without a domain's labels",
+        inputs.style,
+        _write_validation_caption(validations),
     )
 
 
-def _heading(validation: ModelValidation) -> str:
+def _write_heading(validation: ModelValidation) -> str:
     rho = "" if validation.headline_rho is None else f", rho {format_number(validation.headline_rho)}"
     first = f"{validation.model}: {validation.verdict}\nAEE {format_number(validation.recommended.aee)}{rho}"
     groups = validation.new_groups
     return first if groups is None else f"{first}\nanother benchmark: {groups.verdict}, AEE {format_number(groups.aee)}"
 
 
-def _draw_ends(axes: Axes, validation: ModelValidation) -> None:
-    unlabelled = (validation.unlabelled, _UNLABELLED, "domain without labels: its estimate")
-    for domains, look, what in (*_labelled(validation), unlabelled):
-        known = _known(domains)
-        if not known:
+def _draw_validation(axes: Axes, validation: ModelValidation) -> None:
+    unlabelled = (validation.unlabelled, _UNLABELLED_STYLE, "domain without labels: its estimate")
+    for domains, marker_style, what in (*_group_labelled(validation), unlabelled):
+        points = _list_estimated(domains)
+        if not points:
             continue
-        x, y = [point.x for point in known], [point.y for point in known]
-        below = [point.y - point.lower for point in known]
-        above = [point.upper - point.y for point in known]
-        axes.errorbar(x, y, yerr=[below, above], ecolor=look["color"], clip_on=False, **_BAR)
-        axes.scatter(x, y, label=what, **_POINT | look)
+        x, y = [point.x for point in points], [point.y for point in points]
+        lower_lengths = [point.y - point.lower for point in points]
+        upper_lengths = [point.upper - point.y for point in points]
+        axes.errorbar(x, y, yerr=[lower_lengths, upper_lengths], ecolor=marker_style["color"], clip_on=False, **_BAR)
+        axes.scatter(x, y, label=what, **_POINT | marker_style)
 
 
-def _labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[DomainResult], dict[str, Any], str]]:
+def _group_labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[DomainResult], dict[str, Any], str]]:
     """The labelled domains, those of each benchmark if these have kinds, with their look and their name."""
     if validation.new_groups is None:
-        yield validation.left_out, _LABELLED, "labelled domain, left out"
+        yield validation.left_out, _LABELLED_STYLE, "labelled domain, left out"
         return
     benchmarks = {domain.domain: str(domain.group) for domain in validation.new_groups.domains}
-    for name, look in zip(sorted(set(benchmarks.values())), cycle(_OF_BENCHMARKS), strict=False):
-        yield [domain for domain in validation.left_out if benchmarks[domain.domain] == name], look, name
+    for name, marker_style in zip(sorted(set(benchmarks.values())), cycle(_BENCHMARK_STYLES), strict=False):
+        yield [domain for domain in validation.left_out if benchmarks[domain.domain] == name], marker_style, name
 
 
-def _points(validation: ModelValidation) -> dict[str, tuple[float, float]]:
+def _list_validation_points(validation: ModelValidation) -> dict[str, tuple[float, float]]:
     labelled = () if validation.new_groups else validation.left_out
-    return {point.domain: (point.x, point.y) for point in _known((*labelled, *validation.unlabelled))}
+    return {point.domain: (point.x, point.y) for point in _list_estimated((*labelled, *validation.unlabelled))}
 
 
-def _bars(validation: ModelValidation) -> list[tuple[float, float, float]]:
-    return [(point.x, point.lower, point.upper) for point in _known((*validation.left_out, *validation.unlabelled))]
+def _list_bars(validation: ModelValidation) -> list[tuple[float, float, float]]:
+    return [
+        (point.x, point.lower, point.upper) for point in _list_estimated((*validation.left_out, *validation.unlabelled))
+    ]
 
 
 class _Point(NamedTuple):
@@ -331,7 +344,7 @@ class _Point(NamedTuple):
     upper: float
 
 
-def _known(domains: Iterable[DomainResult]) -> list[_Point]:
+def _list_estimated(domains: Iterable[DomainResult]) -> list[_Point]:
     points = []
     for domain in domains:
         if domain.estimated is not None and domain.lower is not None and domain.upper is not None:
@@ -340,9 +353,9 @@ def _known(domains: Iterable[DomainResult]) -> list[_Point]:
     return points
 
 
-def _caption_of(shown: Sequence[ModelValidation]) -> str:
-    marked = any(validation.unlabelled for validation in shown)
-    kinds = any(validation.new_groups for validation in shown)
+def _write_validation_caption(validations: Sequence[ModelValidation]) -> str:
+    marked = any(validation.unlabelled for validation in validations)
+    kinds = any(validation.new_groups for validation in validations)
     each = "Each kind of question of a benchmark" if kinds else "Each labelled domain (blue circles)"
     return (
         f"{each} as estimated by the recommended method fitted on the others. On the "

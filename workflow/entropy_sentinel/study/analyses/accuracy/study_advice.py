@@ -16,10 +16,10 @@ from entropy_sentinel.study.analyses.display_names import TrainingGroup
 # Report a domain if at least this share of its responses is unlabelled, lacks features or is truncated.
 SHARE = 0.05
 # Name at most this many estimators; if there are more, give only their number.
-_NAMED = 3
+_MAX_NAMED = 3
 
 
-def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> list[str]:
+def describe_failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> list[str]:
     """Sentences that list missing estimates and estimators, and the reasons for null errors in SWEEP."""
     lines, unfitted = [], []
     for validation in validations:
@@ -37,12 +37,12 @@ def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> lis
         models = ", ".join(rows["model"].unique(maintain_order=True))
         lines.append(
             f"The error on unseen domains could not be computed for {len(rows)} of {len(unseen)} combinations of "
-            f"model, estimator and training group ({models}; {_estimators(rows)}): {reason or 'no reason given'}."
+            f"model, estimator and training group ({models}; {_name_estimators(rows)}): {reason or 'no reason given'}."
         )
     return lines
 
 
-def gaps(domains: pl.DataFrame) -> list[dict[str, Any]]:
+def find_gaps(domains: pl.DataFrame) -> list[dict[str, Any]]:
     """The domains where at least SHARE of the responses are unlabelled, lack features or are truncated.
 
     `domains` is a frame DOMAINS. Each row has `model`, `benchmark`, `reasons`, and three shares in [0, 1]:
@@ -58,19 +58,19 @@ def gaps(domains: pl.DataFrame) -> list[dict[str, Any]]:
             "cut_off": row["n_truncated"] / n,
         }
         if max(shares.values()) >= SHARE:
-            gap = {"model": row["model"], "benchmark": row["benchmark"], **shares, "reasons": reasons_text(reasons)}
+            gap = {"model": row["model"], "benchmark": row["benchmark"], **shares, "reasons": format_reasons(reasons)}
             rows.append(gap)
     return rows
 
 
-def reasons_text(counts: Mapping[str, int]) -> str:
+def format_reasons(counts: Mapping[str, int]) -> str:
     """Reasons with their numbers, `no label: 3; timeout: 1`; "-" without any."""
     return "; ".join(f"{reason}: {count}" for reason, count in counts.items()) or "-"
 
 
-def _estimators(rows: pl.DataFrame) -> str:
+def _name_estimators(rows: pl.DataFrame) -> str:
     names = sort_estimators(rows["estimator"].unique())
-    return ", ".join(map(estimator_title, names)) if len(names) <= _NAMED else f"{len(names)} estimators"
+    return ", ".join(map(estimator_title, names)) if len(names) <= _MAX_NAMED else f"{len(names)} estimators"
 
 
 # The paper's errors are smallest for training groups with a weighted accuracy in this range (section 5, RQ3).
@@ -119,36 +119,42 @@ class Advice:
         return f"{what} {verb} {self.add} would make it {format_number(self.with_it, '.2f')}."
 
 
-def advise(domains: pl.DataFrame, validations: Collection[ModelValidation], group: TrainingGroup) -> list[Advice]:
+def write_advice(domains: pl.DataFrame, validations: Collection[ModelValidation], group: TrainingGroup) -> list[Advice]:
     """Advice on each model's training group and on all its labelled domains; `domains` is a frame DOMAINS."""
     title = f"training group {group.title}" if group.title != group.benchmarks else "training group"
     advice = []
     for validation in validations:
         model = validation.model
         rows = domains.filter(pl.col("model") == model, pl.col("accuracy").is_not_null())
-        known = {name: (accuracy, n) for name, accuracy, n in rows["benchmark", "accuracy", "n_responses"].iter_rows()}
-        advice.append(_advice(model, f"{title} ({group.benchmarks})", group.group.split("+"), known))
-        with_estimates = dict(known)
+        accuracies = {
+            name: (accuracy, n) for name, accuracy, n in rows["benchmark", "accuracy", "n_responses"].iter_rows()
+        }
+        advice.append(_advise_on_domains(model, f"{title} ({group.benchmarks})", group.group.split("+"), accuracies))
+        extended = dict(accuracies)
         for domain in validation.unlabelled:
             if domain.estimated is not None:
-                with_estimates[domain.domain] = (domain.estimated, domain.n)
-        advice.append(_advice(model, f"all {len(known)} labelled domains", known, with_estimates, to_label=True))
+                extended[domain.domain] = (domain.estimated, domain.n)
+        advice.append(
+            _advise_on_domains(model, f"all {len(accuracies)} labelled domains", accuracies, extended, to_label=True)
+        )
     return advice
 
 
-def _advice(model: str, what: str, names: Collection[str], known: Accuracies, to_label: bool = False) -> Advice:
-    """Advice on the training domains `names`; any other domain in `known` may be added."""
-    if not names or any(name not in known for name in names):
+def _advise_on_domains(
+    model: str, what: str, names: Collection[str], accuracies: Accuracies, to_label: bool = False
+) -> Advice:
+    """Advice on the training domains `names`; any other domain in `accuracies` may be added."""
+    if not names or any(name not in accuracies for name in names):
         return Advice(model, what, None)
-    accuracy = _weighted(known, names)
-    with_it = {name: _weighted(known, [*names, name]) for name in known if name not in names}
-    nearest = min(with_it, key=lambda name: abs(with_it[name] - _MIDDLE), default=None)
-    if LOWEST <= accuracy <= HIGHEST or nearest is None or abs(with_it[nearest] - _MIDDLE) >= abs(accuracy - _MIDDLE):
+    accuracy = _weigh_accuracies(accuracies, names)
+    extended = {name: _weigh_accuracies(accuracies, [*names, name]) for name in accuracies if name not in names}
+    nearest = min(extended, key=lambda name: abs(extended[name] - _MIDDLE), default=None)
+    if LOWEST <= accuracy <= HIGHEST or nearest is None or abs(extended[nearest] - _MIDDLE) >= abs(accuracy - _MIDDLE):
         return Advice(model, what, accuracy)
-    return Advice(model, what, accuracy, nearest, with_it[nearest], to_label)
+    return Advice(model, what, accuracy, nearest, extended[nearest], to_label)
 
 
-def _weighted(known: Accuracies, names: Collection[str]) -> float:
+def _weigh_accuracies(accuracies: Accuracies, names: Collection[str]) -> float:
     """The mean accuracy of domains, weighted by their numbers of responses (paper, section 5, RQ3)."""
-    parts = [known[name] for name in names]
+    parts = [accuracies[name] for name in names]
     return sum(accuracy * n for accuracy, n in parts) / sum(n for _, n in parts)

@@ -26,19 +26,19 @@ _FEWEST_FOR_IQR = 3
 IQR_NOTE = f"IQR: interquartile range, for at least {_FEWEST_FOR_IQR} values."
 
 
-def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
+def list_signals(auroc: pl.DataFrame) -> dict[str, Signal]:
     """The signals of a frame AUROC by name, always including the features."""
     names = {*FEATURES, *auroc["feature"].unique()}
     return {name: signal for name, signal in SIGNALS.items() if name in names}
 
 
-def confident_signals(signals: Mapping[str, Signal]) -> str:
+def name_confident_signals(signals: Mapping[str, Signal]) -> str:
     """The titles of the signals that are larger for more certain responses: `a, b and c`."""
     *titles, last = [signal.title for signal in signals.values() if signal.confident]
     return f"{', '.join(titles)} and {last}"
 
 
-def spread(values: pl.Series) -> tuple[float | None, float | None]:
+def compute_spread(values: pl.Series) -> tuple[float | None, float | None]:
     """The median and interquartile range in the unit of the values, ignoring nulls.
 
     Both are null if no value is left; the range is also null if there are fewer than `_FEWEST_FOR_IQR`.
@@ -49,37 +49,37 @@ def spread(values: pl.Series) -> tuple[float | None, float | None]:
     return median_value(present), interquartile_range(present) if len(present) >= _FEWEST_FOR_IQR else None
 
 
-def nulls_last(error: float | None) -> tuple[bool, float]:
+def sort_nulls_last(error: float | None) -> tuple[bool, float]:
     """The key that sorts the smallest error first, and nulls last."""
     return error is None, error or 0.0
 
 
-def fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
+def select_fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
     """The configurations' rows for groups of at most LARGEST_K benchmarks on which all 48 were run."""
     rows = sweep.filter(pl.col("estimator").is_in(CONFIGURATION_NAMES), pl.col("k") <= LARGEST_K)
     ran = pl.col("estimator").n_unique().over("model", "group")
     return rows.filter(ran == len(CONFIGURATION_NAMES))
 
 
-def names_in(frame: pl.DataFrame, column: str) -> list[str]:
+def list_names(frame: pl.DataFrame, column: str) -> list[str]:
     """The column's distinct values in the order of the frame."""
     return frame[column].unique(maintain_order=True).to_list()
 
 
-def without_small_rho(sweep: pl.DataFrame) -> pl.DataFrame:
+def drop_small_rho(sweep: pl.DataFrame) -> pl.DataFrame:
     """Set rho to null, with the reason, in rows over fewer than FEWEST_FOR_RHO domains."""
     small = (pl.col("n_domains") < FEWEST_FOR_RHO) & pl.col("rho").is_not_null()
-    why = pl.format(f"only {{}} domains, but a headline needs {FEWEST_FOR_RHO} (see sweep.parquet)", "n_domains")
-    return sweep.with_columns(rho=pl.when(~small).then("rho"), reason=pl.when(small).then(why).otherwise("reason"))
+    reason = pl.format(f"only {{}} domains, but a headline needs {FEWEST_FOR_RHO} (see sweep.parquet)", "n_domains")
+    return sweep.with_columns(rho=pl.when(~small).then("rho"), reason=pl.when(small).then(reason).otherwise("reason"))
 
 
-def by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
+def index_by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
     """The rows by (model, group, estimator, scope)."""
     keys = sweep.select("model", "group", "estimator", "scope").rows()
     return dict(zip(keys, sweep.rows(named=True), strict=True))
 
 
-def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFrame, dict[str, str]]:
+def select_simple_estimators(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFrame, dict[str, str]]:
     """The results of a group's own configuration and of the simple estimators, and all titles by name.
 
     Simple estimators are those outside the 48 configurations: first the paper's nine baselines in the order of its
@@ -94,7 +94,7 @@ def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFr
     return rows.filter(pl.col("estimator").is_in(list(titles))), titles
 
 
-def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFrame:
+def compute_group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFrame:
     """The weighted accuracy of training groups (paper, section 5, RQ3): columns `group` and `group_accuracy`.
 
     A group's accuracy, in [0, 1], is the mean over its benchmarks of their mean accuracy over models, weighted by
@@ -113,13 +113,15 @@ def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFra
     return pl.DataFrame(rows, schema={"group": pl.String, "group_accuracy": pl.Float64}, orient="row")
 
 
-def missing_notes(sweep: pl.DataFrame, group: TrainingGroup) -> list[str]:
+def list_missing_notes(sweep: pl.DataFrame, group: TrainingGroup) -> list[str]:
     """One line for each model of the sweep that has no results for the group."""
     present = set(sweep.filter(pl.col("group") == group.group)["model"])
-    return [f"{model} has no results for {group.title}." for model in names_in(sweep, "model") if model not in present]
+    return [
+        f"{model} has no results for {group.title}." for model in list_names(sweep, "model") if model not in present
+    ]
 
 
-def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> list[str]:
+def list_null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> list[str]:
     """One line for each measure shown and each reason why it is null, with the number of nulls per model."""
     notes = []
     for measure in measures:

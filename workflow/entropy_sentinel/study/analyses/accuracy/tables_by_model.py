@@ -12,58 +12,58 @@ from entropy_sentinel.signal_families.signal_registry import SIGNALS
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     MEASURES,
-    against_simple,
-    by_key,
-    confident_signals,
-    missing_notes,
-    names_in,
-    null_notes,
-    nulls_last,
-    signals_in,
+    index_by_key,
+    list_missing_notes,
+    list_names,
+    list_null_notes,
+    list_signals,
+    name_confident_signals,
+    select_simple_estimators,
+    sort_nulls_last,
 )
 from entropy_sentinel.study.analyses.display_names import (
     SCOPE_NOTE,
     SCOPES,
     TrainingGroup,
+    find_training_group,
     list_further_groups,
     list_main_groups,
-    training_group,
 )
 
 
 def table_1_auroc(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the AUROC of the features as scores for an incorrect response, for the models `auroc_models`."""
-    return _auroc(inputs.auroc.filter(pl.col("model").is_in(inputs.auroc_models)), inputs.auroc_benchmarks)
+    return _tabulate_auroc(inputs.auroc.filter(pl.col("model").is_in(inputs.auroc_models)), inputs.auroc_benchmarks)
 
 
 def table_6_auroc_further_models(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the same as Table 1 for all models outside `auroc_models`."""
-    return _auroc(inputs.auroc.filter(~pl.col("model").is_in(inputs.auroc_models)), inputs.auroc_benchmarks)
+    return _tabulate_auroc(inputs.auroc.filter(~pl.col("model").is_in(inputs.auroc_models)), inputs.auroc_benchmarks)
 
 
-def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
-    signals = signals_in(auroc)
+def _tabulate_auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
+    signals = list_signals(auroc)
     auroc = auroc.filter(pl.col("benchmark").is_in(benchmarks))
     cells = {(row["model"], row["feature"], row["benchmark"]): row for row in auroc.iter_rows(named=True)}
-    shown = [name for name in benchmarks if name in set(auroc["benchmark"])]
+    present = [name for name in benchmarks if name in set(auroc["benchmark"])]
     rows: list[dict[str, Any]] = []
     classes: dict[tuple[int, str], str] = {}
-    for model, (key, signal) in product(names_in(auroc, "model"), signals.items()):
+    for model, (key, signal) in product(list_names(auroc, "model"), signals.items()):
         row = {"Model": model, "Statistic": signal.title}
-        for name in shown:
+        for name in present:
             cell = cells.get((model, key, name))
             if cell is not None:
                 numbers = (cell["auroc"], cell["lower"], cell["upper"])
                 row |= dict(zip(_auroc_headings(name), numbers, strict=True))
-                classes[len(rows), name] = class_of(cell)
+                classes[len(rows), name] = describe_class(cell)
         rows.append(row)
     return Table(
         "AUROC of each statistic as a score for an incorrect response (0.5 is chance), with its 95 % interval "
         "(DeLong) from ... to.",
-        number_frame(rows, ["Model", "Statistic"], chain.from_iterable(map(_auroc_headings, shown))),
+        number_frame(rows, ["Model", "Statistic"], chain.from_iterable(map(_auroc_headings, present))),
         (
-            f"{confident_signals(signals)} grow with confidence: 1 - AUROC is shown.",
-            *one_class(auroc),
+            f"{name_confident_signals(signals)} grow with confidence: 1 - AUROC is shown.",
+            *list_one_class_notes(auroc),
             *([] if rows else ["There are no further models."]),
         ),
         words=classes,
@@ -74,14 +74,14 @@ def _auroc_headings(benchmark: str) -> tuple[str, str, str]:
     return benchmark, f"{benchmark}: from", f"{benchmark}: to"
 
 
-def class_of(domain: Mapping[str, Any]) -> str:
+def describe_class(domain: Mapping[str, Any]) -> str:
     """The text shown for a missing AUROC: the class of all the domain's responses."""
     if domain["n_correct"]:
         return "all correct"
     return "all incorrect" if domain["n_incorrect"] else "no labels"
 
 
-def one_class(auroc: pl.DataFrame) -> list[str]:
+def list_one_class_notes(auroc: pl.DataFrame) -> list[str]:
     """One line for each model and benchmark without an AUROC, with the reason and the class of its responses."""
     same = ["model", "benchmark", "reason", "n_correct", "n_incorrect"]
     nulls = auroc.filter(pl.col("auroc").is_null()).unique(same, maintain_order=True)
@@ -97,15 +97,15 @@ def one_class(auroc: pl.DataFrame) -> list[str]:
 
 def table_2_by_model(inputs: AccuracyTableInputs) -> Table:
     """Tabulate AEE and rho per model for the main groups: Extremes and Intermediate in the paper."""
-    return _named_groups(inputs, list_main_groups(inputs.groups, inputs.main_groups))
+    return _tabulate_groups(inputs, list_main_groups(inputs.groups, inputs.main_groups))
 
 
 def table_7_by_model_further_groups(inputs: AccuracyTableInputs) -> Table:
     """Tabulate AEE and rho per model for the other named groups: Cross-Domain and Sci-Math in the paper."""
-    return _named_groups(inputs, list_further_groups(inputs.groups, inputs.main_groups))
+    return _tabulate_groups(inputs, list_further_groups(inputs.groups, inputs.main_groups))
 
 
-def _named_groups(inputs: AccuracyTableInputs, chosen: Sequence[TrainingGroup]) -> Table:
+def _tabulate_groups(inputs: AccuracyTableInputs, chosen: Sequence[TrainingGroup]) -> Table:
     sweep = inputs.sweep
     wanted = pl.DataFrame(
         [(group.group, group.estimator) for group in chosen],
@@ -113,9 +113,9 @@ def _named_groups(inputs: AccuracyTableInputs, chosen: Sequence[TrainingGroup]) 
         orient="row",
     )
     picked = sweep.join(wanted, on=["group", "estimator"], how="semi", maintain_order="left")
-    cells = by_key(picked)
+    cells = index_by_key(picked)
     rows: list[dict[str, Any]] = []
-    for model in names_in(sweep, "model") if chosen else ():
+    for model in list_names(sweep, "model") if chosen else ():
         row: dict[str, Any] = {"Model": model}
         for group, (scope, scope_title) in product(chosen, SCOPES.items()):
             result = cells.get((model, group.group, group.estimator, scope), {})
@@ -124,25 +124,25 @@ def _named_groups(inputs: AccuracyTableInputs, chosen: Sequence[TrainingGroup]) 
         rows.append(row)
     notes = [SCOPE_NOTE] if chosen else ["The study has no such training groups."]
     for group in chosen:
-        notes += [f"{group.title}: {group.benchmarks}; {group.estimator}.", *missing_notes(sweep, group)]
+        notes += [f"{group.title}: {group.benchmarks}; {group.estimator}.", *list_missing_notes(sweep, group)]
     return Table(
         "Accuracy estimation error (AEE) and Spearman correlation (rho) of estimated and true accuracy. "
         f"Training groups: {', '.join(group.title for group in chosen) or 'none'}.",
         number_frame(rows, ["Model"], list(rows[0])[1:] if rows else []),
-        (*notes, *null_notes(picked)),
+        (*notes, *list_null_notes(picked)),
     )
 
 
 def table_8_simple_estimators_by_model(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the default and every simple estimator per model, Extremes in the paper."""
-    group = training_group(inputs.groups, inputs.headline_group)
-    picked, titles = against_simple(inputs.sweep, group)
-    cells = by_key(picked)
+    group = find_training_group(inputs.groups, inputs.headline_group)
+    picked, titles = select_simple_estimators(inputs.sweep, group)
+    cells = index_by_key(picked)
     unseen = picked.filter(pl.col("scope") == "held_out")
     medians = dict(unseen.group_by("estimator").agg(pl.col("aee").median()).iter_rows())
-    names = sorted(titles, key=lambda name: nulls_last(medians.get(name)))
+    names = sorted(titles, key=lambda name: sort_nulls_last(medians.get(name)))
     rows = []
-    for model, scope, measure in product(names_in(inputs.sweep, "model"), SCOPES, MEASURES):
+    for model, scope, measure in product(list_names(inputs.sweep, "model"), SCOPES, MEASURES):
         row: dict[str, Any] = {"Model": model, "Measure": f"{MEASURES[measure]}, {SCOPES[scope]}"}
         for name in names:
             row[titles[name]] = cells.get((model, group.group, name, scope), {}).get(measure)
@@ -151,5 +151,10 @@ def table_8_simple_estimators_by_model(inputs: AccuracyTableInputs) -> Table:
         f"Training group {group.title}; estimators in the order of their median AEE (AEE: lower is better, rho: higher "
         "is better).",
         number_frame(rows, ["Model", "Measure"], [titles[name] for name in names]),
-        (SCOPE_NOTE, f"Default: {group.estimator}.", *missing_notes(inputs.sweep, group), *null_notes(picked)),
+        (
+            SCOPE_NOTE,
+            f"Default: {group.estimator}.",
+            *list_missing_notes(inputs.sweep, group),
+            *list_null_notes(picked),
+        ),
     )

@@ -15,65 +15,65 @@ from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     IQR_NOTE,
     LARGEST_K,
     MEASURES,
-    against_simple,
-    fully_swept,
-    group_accuracies,
-    names_in,
-    null_notes,
-    nulls_last,
-    spread,
+    compute_group_accuracies,
+    compute_spread,
+    list_names,
+    list_null_notes,
+    select_fully_swept,
+    select_simple_estimators,
+    sort_nulls_last,
 )
-from entropy_sentinel.study.analyses.display_names import SCOPE_NOTE, SCOPES, group_benchmarks, training_group
+from entropy_sentinel.study.analyses.display_names import SCOPE_NOTE, SCOPES, find_training_group, format_group
 
 
-def _spreads(rows: pl.DataFrame) -> dict[str, float | None]:
+def _compute_spreads(rows: pl.DataFrame) -> dict[str, float | None]:
     """Median and IQR of AEE and rho, for each scope, by their headings."""
     spreads = {}
     for scope, measure in product(SCOPES, MEASURES):
         what = f"{MEASURES[measure]}, {SCOPES[scope]}"
         values = rows.filter(pl.col("scope") == scope)[measure]
-        spreads[f"Median {what}"], spreads[f"IQR of {what}"] = spread(values)
+        spreads[f"Median {what}"], spreads[f"IQR of {what}"] = compute_spread(values)
     return spreads
 
 
-_SPREAD_HEADINGS = list(_spreads(SWEEP.frame([])))
+_SPREAD_HEADINGS = list(_compute_spreads(SWEEP.frame([])))
 
 
 def table_3_simple_estimators(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the default against the simple estimators: median and IQR over models."""
-    group = training_group(inputs.groups, inputs.headline_group)
-    picked, titles = against_simple(inputs.sweep, group)
+    group = find_training_group(inputs.groups, inputs.headline_group)
+    picked, titles = select_simple_estimators(inputs.sweep, group)
     rows: list[dict[str, Any]] = []
     for name, title in titles.items():
-        rows.append({"Estimator": title} | _spreads(picked.filter(pl.col("estimator") == name)))
-    rows.sort(key=lambda row: nulls_last(row["Median AEE, unseen"]))
+        rows.append({"Estimator": title} | _compute_spreads(picked.filter(pl.col("estimator") == name)))
+    rows.sort(key=lambda row: sort_nulls_last(row["Median AEE, unseen"]))
     models = format_count(picked["model"].n_unique(), "model")
     return Table(
         f"Medians over {models}, training group {group.title}; the smallest first.",
         number_frame(rows, ["Estimator"], _SPREAD_HEADINGS),
-        (SCOPE_NOTE, IQR_NOTE, f"Default: {group.estimator}.", *null_notes(picked)),
+        (SCOPE_NOTE, IQR_NOTE, f"Default: {group.estimator}.", *list_null_notes(picked)),
     )
 
 
 def table_5_design_choices(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the main effects of the four design choices, over models and groups that ran all 48 configurations."""
-    picked = fully_swept(inputs.sweep)
+    picked = select_fully_swept(inputs.sweep)
     rows = []
-    for factor, settings in design_choices().items():
+    for factor, settings in list_design_choices().items():
         for setting, names in settings.items():
             chosen = picked.filter(pl.col("estimator").is_in(names))
-            rows.append({"Factor": factor, "Setting": setting} | _spreads(chosen))
-    groups = names_in(picked, "group")
-    listed = "; ".join(map(group_benchmarks, groups)) if len(groups) <= 4 else f"{len(groups)} training groups"
+            rows.append({"Factor": factor, "Setting": setting} | _compute_spreads(chosen))
+    groups = list_names(picked, "group")
+    listed = "; ".join(map(format_group, groups)) if len(groups) <= 4 else f"{len(groups)} training groups"
     return Table(
         "Main effects: median and IQR over models and the training groups with all 48 configurations "
         f"({listed or 'none'}).",
         number_frame(rows, ["Factor", "Setting"], _SPREAD_HEADINGS),
-        (SCOPE_NOTE, IQR_NOTE, *null_notes(picked)),
+        (SCOPE_NOTE, IQR_NOTE, *list_null_notes(picked)),
     )
 
 
-def design_choices() -> dict[str, dict[str, list[str]]]:
+def list_design_choices() -> dict[str, dict[str, list[str]]]:
     """For each factor and setting of Table 5 the names of the configurations that have it."""
     choices: dict[str, dict[str, list[str]]] = {
         "Classifier": {},
@@ -97,7 +97,10 @@ def design_choices() -> dict[str, dict[str, list[str]]]:
 def table_4_by_size(inputs: AccuracyTableInputs) -> Table:
     """Tabulate median AEE and IQR per model and group size, over groups and configurations."""
     small = inputs.sweep.filter(pl.col("k") <= LARGEST_K)
-    sources = {"All 48": fully_swept(inputs.sweep), "Default": small.filter(pl.col("estimator") == inputs.default)}
+    sources = {
+        "All 48": select_fully_swept(inputs.sweep),
+        "Default": small.filter(pl.col("estimator") == inputs.default),
+    }
     sizes = sorted(set(small["k"]))
     ran = pl.concat(sources.values()).unique(maintain_order=True)
     rows, notes = [], []
@@ -106,12 +109,12 @@ def table_4_by_size(inputs: AccuracyTableInputs) -> Table:
         listed = ", ".join(f"{count} of size {k}" for k, count in counts.items() if count)
         notes.append(f"Training groups of the rows '{source_title}': {listed or 'none'}.")
         for scope, scope_title in SCOPES.items():
-            for model in names_in(source, "model"):
+            for model in list_names(source, "model"):
                 row: dict[str, Any] = {"Model": model, "Estimators": source_title, "Domains": scope_title}
                 part = source.filter(pl.col("model") == model, pl.col("scope") == scope)
                 for k in sizes:
                     values = part.filter(pl.col("k") == k)["aee"]
-                    row[f"k = {k}: median AEE"], row[f"k = {k}: IQR"] = spread(values)
+                    row[f"k = {k}: median AEE"], row[f"k = {k}: IQR"] = compute_spread(values)
                 rows.append(row)
     numbers = []
     for k in sizes:
@@ -120,7 +123,7 @@ def table_4_by_size(inputs: AccuracyTableInputs) -> Table:
         "Median and IQR of AEE over training groups and configurations, for all 48 configurations and for the default "
         "only; k benchmarks.",
         number_frame(rows, ["Model", "Estimators", "Domains"], numbers),
-        (*notes, f"Default: {inputs.default}.", SCOPE_NOTE, IQR_NOTE, *null_notes(ran, ["aee"])),
+        (*notes, f"Default: {inputs.default}.", SCOPE_NOTE, IQR_NOTE, *list_null_notes(ran, ["aee"])),
     )
 
 
@@ -131,46 +134,46 @@ def table_9_best_and_worst_groups(inputs: AccuracyTableInputs) -> Table:
     # A group that lacks the AEE of some models would be ranked by the other models only.
     has_aee = (pl.col("scope") == "all") & pl.col("aee").is_not_null()
     complete = pl.col("model").filter(has_aee).n_unique().over("group") == ran["model"].n_unique()
-    accuracies = dict(group_accuracies(inputs.domains, ran["group"]).iter_rows())
-    swept = fully_swept(inputs.sweep)
+    accuracies = dict(compute_group_accuracies(inputs.domains, ran["group"]).iter_rows())
+    swept = select_fully_swept(inputs.sweep)
     rows = []
     for (k, group), part in ran.filter(complete).group_by("k", "group"):
         row: dict[str, Any] = {"Rank": "", "k": k, "Training group": group}
         for scope in reversed(SCOPES):
             aee = part.filter(pl.col("scope") == scope)["aee"]
-            row[f"Median AEE, {SCOPES[scope]}"], row[f"IQR, {SCOPES[scope]}"] = spread(aee)
+            row[f"Median AEE, {SCOPES[scope]}"], row[f"IQR, {SCOPES[scope]}"] = compute_spread(aee)
         over_all = swept.filter(pl.col("group") == group, pl.col("scope") == "all")["aee"]
-        row["Median AEE, all, 48 configurations"] = spread(over_all)[0]
+        row["Median AEE, all, 48 configurations"] = compute_spread(over_all)[0]
         row["Weighted accuracy"] = accuracies[group]
         rows.append(row)
     incomplete = ran.filter(~complete)["group"].n_unique()
     return Table(
         "Of each size k, by the default estimator's median AEE over models.",
-        number_frame(_best_and_worst(rows), ["Rank", "k", "Training group"], list(rows[0])[3:] if rows else []),
+        number_frame(_rank_groups(rows), ["Rank", "k", "Training group"], list(rows[0])[3:] if rows else []),
         (
             f"Ranked by the column Median AEE, all. Default: {inputs.default}.",
             SCOPE_NOTE,
             IQR_NOTE,
             "Weighted accuracy: mean over models, weighted by the benchmarks' numbers of responses.",
             *([f"{incomplete} groups without an AEE for every model are left out."] if incomplete else []),
-            *null_notes(ran, ["aee"]),
+            *list_null_notes(ran, ["aee"]),
         ),
     )
 
 
-def _best_and_worst(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _rank_groups(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of least and largest median per k, best first; equal medians in alphabetical order."""
     scored = [row for row in rows if row["Median AEE, all"] is not None]
     scored.sort(key=lambda row: (row["k"], row["Median AEE, all"], row["Training group"]))
     ranked: dict[str, list[dict[str, Any]]] = {"best": [], "worst": [], "only one": []}
     for _, size in groupby(scored, itemgetter("k")):
-        first, *others = size
-        ranked["best" if others else "only one"].append(first)
-        ranked["worst"] += others[-1:]
+        first, *rest = size
+        ranked["best" if rest else "only one"].append(first)
+        ranked["worst"] += rest[-1:]
     chosen = []
-    for rank, of_rank in ranked.items():
-        for row in of_rank:
-            chosen.append(row | {"Rank": rank, "Training group": group_benchmarks(row["Training group"])})
+    for rank, rank_rows in ranked.items():
+        for row in rank_rows:
+            chosen.append(row | {"Rank": rank, "Training group": format_group(row["Training group"])})
     return chosen
 
 
@@ -179,14 +182,14 @@ def table_10_leave_one_out(inputs: AccuracyTableInputs) -> Table:
     n_benchmarks = inputs.domains.drop_nulls("accuracy")["benchmark"].n_unique()
     picked = inputs.sweep.filter(pl.col("k") == n_benchmarks - 1, pl.col("estimator") == inputs.default)
     rows = []
-    for model in names_in(picked, "model"):
+    for model in list_names(picked, "model"):
         part = picked.filter(pl.col("model") == model)
         all_domains = part.filter(pl.col("scope") == "all")
         left_out = part.filter(pl.col("scope") == "held_out")
         row: dict[str, Any] = {"Model": model, "Groups": all_domains["group"].n_unique()}
-        row["Median AEE, all"], row["IQR of AEE, all"] = spread(all_domains["aee"])
-        row["Median AEE, left out"], row["IQR of AEE, left out"] = spread(left_out["aee"])
-        row["Median rho, all"], row["IQR of rho, all"] = spread(all_domains["rho"])
+        row["Median AEE, all"], row["IQR of AEE, all"] = compute_spread(all_domains["aee"])
+        row["Median AEE, left out"], row["IQR of AEE, left out"] = compute_spread(left_out["aee"])
+        row["Median rho, all"], row["IQR of rho, all"] = compute_spread(all_domains["rho"])
         rows.append(row)
     return Table(
         f"Median and IQR over the groups of {n_benchmarks - 1} of {n_benchmarks} benchmarks.",
@@ -195,6 +198,6 @@ def table_10_leave_one_out(inputs: AccuracyTableInputs) -> Table:
             "all: over all labelled benchmarks; left out: on the benchmark not used for training. "
             f"Default: {inputs.default}.",
             IQR_NOTE,
-            *null_notes(picked.filter(pl.col("scope") == "all")),
+            *list_null_notes(picked.filter(pl.col("scope") == "all")),
         ),
     )

@@ -25,36 +25,36 @@ class UnansweredDomain:
     if_unlabelled: float | None
 
 
-def unanswered_domains(domains: pl.DataFrame) -> Iterator[UnansweredDomain]:
+def list_unanswered_domains(domains: pl.DataFrame) -> Iterator[UnansweredDomain]:
     """Yield the domains of a frame DOMAINS that have responses without a final answer."""
     for row in domains.filter(pl.col("n_unanswered") > 0).iter_rows(named=True):
         n_correct, n_incorrect = row["n_correct"], row["n_incorrect"]
-        counted = row["n_unanswered_incorrect"]
+        n_counted = row["n_unanswered_incorrect"]
         yield UnansweredDomain(
             row["model"],
             row["benchmark"],
             row["n_responses"],
             row["n_unanswered"],
-            "incorrect" if counted else "unlabelled",
-            _share(n_correct, n_incorrect + row["n_unanswered"] - counted),
-            _share(n_correct, n_incorrect - counted),
+            "incorrect" if n_counted else "unlabelled",
+            _compute_share(n_correct, n_incorrect + row["n_unanswered"] - n_counted),
+            _compute_share(n_correct, n_incorrect - n_counted),
         )
 
 
-def _share(n_correct: int, n_incorrect: int) -> float | None:
+def _compute_share(n_correct: int, n_incorrect: int) -> float | None:
     return n_correct / (n_correct + n_incorrect) if n_correct + n_incorrect else None
 
 
 def summarise_unanswered(domains: Sequence[UnansweredDomain]) -> list[str]:
     """A sentence on the domains of each setting, with the largest difference of an accuracy."""
     return [
-        _sentence(setting, part)
+        _write_sentence(setting, part)
         for setting in ("unlabelled", "incorrect")
         if (part := [domain for domain in domains if domain.setting == setting])
     ]
 
 
-def _sentence(setting: str, domains: Sequence[UnansweredDomain]) -> str:
+def _write_sentence(setting: str, domains: Sequence[UnansweredDomain]) -> str:
     count = sum(domain.n_unanswered for domain in domains)
     what = {
         "unlabelled": "have no label and are in no accuracy (unanswered: unlabelled); as incorrect",

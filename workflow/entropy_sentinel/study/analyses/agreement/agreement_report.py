@@ -10,7 +10,7 @@ from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.rendering.exhibit_files import save_report
 from entropy_sentinel.rendering.plain_text import format_text_table, indent_lines
 from entropy_sentinel.study.analyses.agreement.measuring.agreement_frames import ERRORS, PAIRS
-from entropy_sentinel.study.analyses.display_names import ExhibitSettings, Groups, training_group
+from entropy_sentinel.study.analyses.display_names import ExhibitSettings, Groups, find_training_group
 
 _HEADINGS = ("model", "judge", "domains", "AEE", "best estimator", "its AEE")
 
@@ -26,10 +26,10 @@ def write_report(
 ) -> None:
     """Write the page and the summary."""
     agreements, measured = PAIRS.read(pairs), ERRORS.read(errors)
-    own = own_judges(settings["own_judges"])
-    text = summarise(agreements, measured, settings["groups"], settings["headline_group"])
-    text += "".join(f"\n{line}\n" for line in own)
-    group = training_group(settings["groups"], settings["headline_group"])
+    lines = describe_own_judges(settings["own_judges"])
+    text = write_summary(agreements, measured, settings["groups"], settings["headline_group"])
+    text += "".join(f"\n{line}\n" for line in lines)
+    group = find_training_group(settings["groups"], settings["headline_group"])
     save_report(
         __file__,
         page,
@@ -38,19 +38,19 @@ def write_report(
         title="Agreement of judges",
         label=settings["label"],
         tables=tables,
-        sentences=[*sentences(agreements), *own],
+        sentences=[*describe_pairs(agreements), *lines],
         group=group,
         headings=_HEADINGS,
-        rows=error_rows(measured, group.group),
+        rows=list_error_rows(measured, group.group),
     )
 
 
-def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headline_group: str) -> str:
+def write_summary(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headline_group: str) -> str:
     """The summary as text: agreement of every two judges, and errors of estimates under each one's labels."""
-    group = training_group(groups, headline_group)
-    rows = error_rows(errors, group.group)
+    group = find_training_group(groups, headline_group)
+    rows = list_error_rows(errors, group.group)
     parts = [
-        indent_lines("Agreement of judges", sentences(pairs)),
+        indent_lines("Agreement of judges", describe_pairs(pairs)),
         indent_lines(
             f"Errors under each judge's labels, unseen domains, trained on {group.benchmarks} ({group.title})",
             format_text_table(_HEADINGS, rows, "llrrlr"),
@@ -59,7 +59,7 @@ def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headlin
     return "\n\n".join(parts) + "\n"
 
 
-def own_judges(judges: Mapping[str, str]) -> list[str]:
+def describe_own_judges(judges: Mapping[str, str]) -> list[str]:
     """One sentence for every benchmark that no two judges have labelled, from its own judge."""
     lines = []
     for benchmark, judge in judges.items():
@@ -67,13 +67,13 @@ def own_judges(judges: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def sentences(pairs: pl.DataFrame) -> list[str]:
+def describe_pairs(pairs: pl.DataFrame) -> list[str]:
     """One sentence for every two judges, over all models and domains."""
-    in_all = pairs.filter(pl.col("model").is_null(), pl.col("benchmark").is_null())
-    return [_sentence(row) for row in in_all.iter_rows(named=True)]
+    overall = pairs.filter(pl.col("model").is_null(), pl.col("benchmark").is_null())
+    return [_describe_pair(row) for row in overall.iter_rows(named=True)]
 
 
-def _sentence(row: Mapping[str, Any]) -> str:
+def _describe_pair(row: Mapping[str, Any]) -> str:
     names = f"{row['first']} and {row['second']}"
     nulls = (
         f"of {row['n_responses']} responses {row['n_second_null']} were labelled only by {row['first']}, "
@@ -82,19 +82,19 @@ def _sentence(row: Mapping[str, Any]) -> str:
     if not row["n_pairs"]:
         return f"{names}: no response has a label from both; {nulls}."
     same = row["n_both_correct"] + row["n_both_incorrect"]
-    agreement = f"agree on {same} of {row['n_pairs']}, {_with_interval(row, 'agreement')}"
-    kappa = f"kappa {_with_interval(row, 'kappa')}"
+    agreement = f"agree on {same} of {row['n_pairs']}, {_format_with_interval(row, 'agreement')}"
+    kappa = f"kappa {_format_with_interval(row, 'kappa')}"
     return f"{names}: {agreement}; {kappa}; {nulls}."
 
 
-def _with_interval(row: Mapping[str, Any], name: str) -> str:
+def _format_with_interval(row: Mapping[str, Any], name: str) -> str:
     """`0.970 (0.944 to 0.984)`, or the value with the reason if there is no interval."""
     lower, upper = row[f"{name}_lower"], row[f"{name}_upper"]
     interval = row["reason"] if lower is None else f"{format_number(lower)} to {format_number(upper)}"
     return f"{format_number(row[name])} ({interval})"
 
 
-def error_rows(errors: pl.DataFrame, group: str) -> Sequence[Sequence[str]]:
+def list_error_rows(errors: pl.DataFrame, group: str) -> Sequence[Sequence[str]]:
     """The cells under `_HEADINGS` for one training group."""
     cells = []
     for row in errors.filter(pl.col("group") == group).sort("model", maintain_order=True).iter_rows(named=True):

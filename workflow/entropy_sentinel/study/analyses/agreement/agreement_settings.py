@@ -29,6 +29,6 @@ class Agreement(Analysis):
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        named, lines = self.select_names(studied, {"headline_group": "groups"})
-        chosen = {"headline_group": (named["headline_group"] or studied.groups)[0], **self.exhibits()}
+        names, lines = self.select_names(studied, {"headline_group": "groups"})
+        chosen = {"headline_group": (names["headline_group"] or studied.groups)[0], **self.exhibits()}
         return self.model_copy(update=chosen), lines

@@ -14,8 +14,8 @@ from entropy_sentinel.study.analyses.display_names import (
     ROLES,
     ExhibitSettings,
     Groups,
-    training_group,
-    training_groups,
+    find_training_group,
+    list_training_groups,
 )
 
 _ALL = "all"
@@ -81,8 +81,8 @@ def table_agreement(inputs: AgreementTableInputs) -> Table:
 
 def table_errors(inputs: AgreementTableInputs) -> Table:
     """Tabulate AEE and rho of each group's own estimator and of the best estimator, under each judge's labels."""
-    named = training_groups(inputs.groups)
-    titles = {group.group: group.title for group in named}
+    groups = list_training_groups(inputs.groups)
+    titles = {group.group: group.title for group in groups}
     names = {name: estimator_title(name) for name in inputs.errors["best"].drop_nulls().unique()}
     named_rows = inputs.errors.with_columns(pl.col("group").replace(titles), pl.col("best").replace(names))
     rows, missing = named_rows.sort("model", "group", maintain_order=True), named_rows.drop_nulls("reason")
@@ -104,7 +104,7 @@ def table_errors(inputs: AgreementTableInputs) -> Table:
         (
             "Domains: unseen ones with labels of this judge; errors over different domains are not comparable.",
             "Best: the group's estimator with the lowest AEE, chosen after the fact by these same errors.",
-            *[f"{group.title}: {group.benchmarks}; {group.estimator}." for group in named],
+            *[f"{group.title}: {group.benchmarks}; {group.estimator}." for group in groups],
             *missing.select(pl.format("{}, {}, {}: {}.", "model", "group", "judge", "reason")).to_series(),
         ),
     )
@@ -112,23 +112,23 @@ def table_errors(inputs: AgreementTableInputs) -> Table:
 
 def table_accuracies(inputs: AgreementTableInputs) -> Table:
     """Tabulate true and estimated accuracy of every domain, with a column per judge."""
-    group = training_group(inputs.groups, inputs.headline_group)
+    group = find_training_group(inputs.groups, inputs.headline_group)
     rows = inputs.judged.filter(group=group.group)
     judges = rows["judge"].unique(maintain_order=True).to_list()
     wide = rows.select("model", "benchmark", "role").unique(maintain_order=True)
     for judge in judges:
-        own = rows.filter(judge=judge).select(
+        judge_columns = rows.filter(judge=judge).select(
             "model",
             "benchmark",
             pl.col("n_labelled").alias(f"Labels, {judge}"),
             pl.col("true_accuracy").alias(f"True, {judge}"),
             pl.col("estimated_accuracy").alias(f"Estimated, {judge}"),
         )
-        wide = wide.join(own, on=["model", "benchmark"], how="left", maintain_order="left")
+        wide = wide.join(judge_columns, on=["model", "benchmark"], how="left", maintain_order="left")
     wide = wide.with_columns(
         pl.col("role").replace_strict(ROLES),
-        _range(f"True, {judge}" for judge in judges).alias("True, largest difference"),
-        _range(f"Estimated, {judge}" for judge in judges).alias("Estimated, largest difference"),
+        _compute_range(f"True, {judge}" for judge in judges).alias("True, largest difference"),
+        _compute_range(f"Estimated, {judge}" for judge in judges).alias("Estimated, largest difference"),
     )
     return Table(
         f"Domains under each judge: the share of correct responses, and the estimate by {group.title}'s estimator "
@@ -141,7 +141,7 @@ def table_accuracies(inputs: AgreementTableInputs) -> Table:
     )
 
 
-def _range(columns: Iterable[str]) -> pl.Expr:
+def _compute_range(columns: Iterable[str]) -> pl.Expr:
     """The largest minus the smallest value of each row; null if fewer than two columns have a value."""
     names = list(columns)
     if not names:

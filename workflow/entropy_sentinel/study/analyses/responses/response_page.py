@@ -18,8 +18,8 @@ from entropy_sentinel.study.analyses.responses.response_traces import (
     HEIGHT,
     AnnotatedResponse,
     ResponseFiles,
-    choose,
-    estimator_of,
+    choose_responses,
+    find_estimator,
     read_responses,
 )
 
@@ -59,17 +59,17 @@ def write_page(files: PageFiles, benchmarks: Sequence[str], settings: PageSettin
     about 3 MB.
     """
     scores_file = files["scores"][0] if files["scores"] else None
-    estimator = estimator_of(scores_file, settings["estimator"])
+    estimator = find_estimator(scores_file, settings["estimator"])
     scores = SCORES.read(scores_file).filter(pl.col("estimator") == estimator) if scores_file else SCORES.frame([])
     observations = OBSERVATIONS.read(files["observations"])
     passes: Sequence[str | None] = files.get("asked") or [None] * len(benchmarks)
     domains, has_texts = [], True
-    for name, items, traces, labels, again in zip(
+    for name, items, traces, labels, pass_file in zip(
         benchmarks, files["benchmarks"], files["generations"], files["labels"], passes, strict=True
     ):
-        chosen = choose(observations.filter(pl.col("benchmark") == name), scores, settings["per_kind"])
+        chosen = choose_responses(observations.filter(pl.col("benchmark") == name), scores, settings["per_kind"])
         responses = read_responses(
-            ResponseFiles(items, traces, labels, scores_file, again),
+            ResponseFiles(items, traces, labels, scores_file, pass_file),
             chosen,
             estimator,
             settings["most_tokens"],
@@ -94,7 +94,7 @@ def render_page(
 
     `no_texts` says why the tokens have no texts; null if they have texts.
     """
-    shown = [response for _, responses in domains for response, _ in responses]
+    all_responses = [response for _, responses in domains for response, _ in responses]
     return render(
         TEMPLATE,
         title=f"Single responses of {model}",
@@ -103,7 +103,7 @@ def render_page(
         domains=domains,
         no_texts=no_texts,
         alternatives=alternatives,
-        unnamed=no_texts is None and not all(response.has_alternative_texts for response in shown),
+        unnamed=no_texts is None and not all(response.has_alternative_texts for response in all_responses),
         full=FULL,
         height=HEIGHT,
         parts=split_tokens,

@@ -39,6 +39,6 @@ class Responses(Analysis):
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        named, lines = self.select_names(studied, {"group": "groups", "judges": "judges"})
-        group = next(iter(named["group"] or studied.groups), None)
-        return self.model_copy(update={"group": group, "judges": named["judges"] or studied.judges}), lines
+        names, lines = self.select_names(studied, {"group": "groups", "judges": "judges"})
+        group = next(iter(names["group"] or studied.groups), None)
+        return self.model_copy(update={"group": group, "judges": names["judges"] or studied.judges}), lines

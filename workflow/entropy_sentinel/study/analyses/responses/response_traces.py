@@ -24,7 +24,7 @@ from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames i
 _BITS, HEIGHT, _MOST_POINTS = 1.0, 60.0, 800
 # Characters of an answer that are shown.
 _LONGEST = 60
-_PUT_IN = {"own": "its own answer", "reference": "the reference", "none": "no answer"}
+_ANSWER_NAMES = {"own": "its own answer", "reference": "the reference", "none": "no answer"}
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class EntropyCurve:
     @property
     def kind(self) -> str:
         """The kind of answer, in words."""
-        return _PUT_IN[self.answer] + ("" if self.text is None else f", {self.text[:_LONGEST]!r}")
+        return _ANSWER_NAMES[self.answer] + ("" if self.text is None else f", {self.text[:_LONGEST]!r}")
 
     @property
     def largest(self) -> float:
@@ -82,7 +82,7 @@ def read_trajectories(path: str | Path | None, items: Iterable[str]) -> dict[tup
 
 
 # A response by its item and its number among those to the same item.
-Which = tuple[str, int]
+ResponseKey = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -140,19 +140,19 @@ class ResponseFiles:
 
 
 def read_responses(
-    files: ResponseFiles, wanted: Iterable[Which], estimator: str | None, most_tokens: int, alternatives: int
+    files: ResponseFiles, wanted: Iterable[ResponseKey], estimator: str | None, most_tokens: int, alternatives: int
 ) -> list[AnnotatedResponse]:
     """The responses `wanted` that exist, in that order.
 
-    P(correct) is that of `estimator` (`estimator_of`). Raises DamagedFileError and ContractError, as contracts do.
+    P(correct) is that of `estimator` (`find_estimator`). Raises DamagedFileError and ContractError, as contracts do.
     """
     wanted = list(wanted)
     ids = pl.Series([item for item, _ in wanted], dtype=pl.String).unique().implode()
     with check_readable(files.generations, "generations"):
-        traces = _rows(scan_traces(files.generations).filter(pl.col("item_id").is_in(ids)).collect())
+        traces = _index_rows(scan_traces(files.generations).filter(pl.col("item_id").is_in(ids)).collect())
     items = {row["item_id"]: row for row in BENCHMARKS.read(files.benchmark).iter_rows(named=True)}
-    labels = _rows(LABELS.read(files.labels)) if files.labels else {}
-    scores = _rows(SCORES.read(files.scores).filter(pl.col("estimator") == estimator)) if files.scores else {}
+    labels = _index_rows(LABELS.read(files.labels)) if files.labels else {}
+    scores = _index_rows(SCORES.read(files.scores).filter(pl.col("estimator") == estimator)) if files.scores else {}
     texts = TokenTexts(read_provenance(files.generations))
     trajectories = read_trajectories(files.asked, ids.item())
     responses = []
@@ -180,12 +180,12 @@ def read_responses(
     return responses
 
 
-def _rows(frame: pl.DataFrame) -> dict[Which, dict[str, Any]]:
+def _index_rows(frame: pl.DataFrame) -> dict[ResponseKey, dict[str, Any]]:
     """The rows by the response that they are about."""
     return {(row["item_id"], row["sample"]): row for row in frame.iter_rows(named=True)}
 
 
-def estimator_of(scores: str | Path | None, preferred: str | None) -> str | None:
+def find_estimator(scores: str | Path | None, preferred: str | None) -> str | None:
     """The estimator whose P(correct) is used: the preferred one, else the file's first; null without one."""
     if scores is None:
         return None
@@ -202,7 +202,7 @@ KINDS: dict[str, tuple[bool | None, bool]] = {
 }
 
 
-def choose(observations: pl.DataFrame, scores: pl.DataFrame, per_kind: int) -> dict[Which, list[str]]:
+def choose_responses(observations: pl.DataFrame, scores: pl.DataFrame, per_kind: int) -> dict[ResponseKey, list[str]]:
     """Responses of one model and benchmark, each with the kinds that it is one of, in the order of KINDS.
 
     `observations` are rows of OBSERVATIONS, `scores` rows of SCORES of one estimator. Certainty is P(correct); ties,
@@ -212,9 +212,9 @@ def choose(observations: pl.DataFrame, scores: pl.DataFrame, per_kind: int) -> d
     """
     rows = observations.filter(pl.col("feature_reason").is_null())
     if rows.is_empty():
-        return _without_certainty(observations, per_kind)
+        return _choose_by_label(observations, per_kind)
     rows = rows.join(scores.select(*RESPONSE, "p"), on=RESPONSE, how="left", maintain_order="left")
-    chosen: dict[Which, list[str]] = {}
+    chosen: dict[ResponseKey, list[str]] = {}
     for kind, (label, certain) in KINDS.items():
         candidates = rows if label is None else rows.filter(pl.col("label") == label)
         first = candidates.sort("p", "lntp", *SAMPLE, descending=[certain, certain, False, False])
@@ -223,9 +223,9 @@ def choose(observations: pl.DataFrame, scores: pl.DataFrame, per_kind: int) -> d
     return chosen
 
 
-def _without_certainty(observations: pl.DataFrame, per_kind: int) -> dict[Which, list[str]]:
+def _choose_by_label(observations: pl.DataFrame, per_kind: int) -> dict[ResponseKey, list[str]]:
     """The first responses of each label."""
-    chosen: dict[Which, list[str]] = {}
+    chosen: dict[ResponseKey, list[str]] = {}
     for kind, label in {"right": True, "wrong": False, "no label": None}.items():
         candidates = observations.filter(pl.col("label").eq_missing(label)).sort(SAMPLE)
         for which in candidates.head(per_kind).select(SAMPLE).iter_rows():

@@ -32,13 +32,13 @@ def write_domains(observations: Sequence[str], models: Sequence[str], auroc_outp
     aurocs: list[dict[str, Any]] = []
     domains: list[dict[str, Any]] = []
     for _, part in frame.group_by("model", "benchmark", maintain_order=True):
-        aurocs += auroc_rows(part)
-        domains.append(domain_row(part))
+        aurocs += compute_auroc_rows(part)
+        domains.append(build_domain_row(part))
     AUROC.write(AUROC.frame(aurocs), auroc_output, {})
     DOMAINS.write(DOMAINS.frame(domains), domains_output, {})
 
 
-def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def compute_auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """The rows of contract AUROC for one domain, over its rows with a label, features and the signal."""
     usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
     labels, items = usable["label"].to_numpy(), item_numbers(usable)
@@ -46,18 +46,18 @@ def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
         if name not in usable.columns:
             continue
         values = usable[name].to_numpy()
-        known = np.isfinite(values)
-        correct = labels[known]
+        is_finite = np.isfinite(values)
+        correct = labels[is_finite]
         yield {
-            **_domain(observations),
+            **_get_domain(observations),
             "feature": name,
-            **measure_auroc_interval(values[known], correct, signal.confident, items[known])._asdict(),
+            **measure_auroc_interval(values[is_finite], correct, signal.confident, items[is_finite])._asdict(),
             "n_correct": int(correct.sum()),
             "n_incorrect": int((~correct).sum()),
         }
 
 
-def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
+def build_domain_row(observations: pl.DataFrame) -> dict[str, Any]:
     """The row of contract DOMAINS for one domain of one model."""
     label, featureless = observations["label"], observations["feature_reason"].is_not_null()
     usable = observations.filter(label.is_not_null() & ~featureless)
@@ -67,7 +67,7 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
     label_reasons = observations.filter(label.is_null())["label_reason"]
     reasons = pl.concat([label_reasons, observations["feature_reason"]]).drop_nulls()
     return {
-        **_domain(observations),
+        **_get_domain(observations),
         "n_responses": len(observations),
         "n_correct": label.sum(),
         "n_incorrect": (~label).sum(),
@@ -88,7 +88,7 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _domain(observations: pl.DataFrame) -> dict[str, str]:
+def _get_domain(observations: pl.DataFrame) -> dict[str, str]:
     return observations.select("model", "benchmark").row(0, named=True)
 
 
@@ -97,21 +97,21 @@ SCOPES = ("held_out", "all")
 
 def write_sweep(estimates: Sequence[str], models: Sequence[str], groups: Sequence[str], output: str) -> None:
     """Write AEE and rho of every estimator in the files `estimates`; models and groups may be in any order."""
-    SWEEP.write(sweep(read_by_owner(ESTIMATES, estimates, {"model": models, "group": groups})), output, {})
+    SWEEP.write(compute_sweep(read_by_owner(ESTIMATES, estimates, {"model": models, "group": groups})), output, {})
 
 
-def sweep(estimates: pl.DataFrame) -> pl.DataFrame:
+def compute_sweep(estimates: pl.DataFrame) -> pl.DataFrame:
     """A frame of contract SWEEP: a row per model, group, estimator and scope of ESTIMATES, in their order.
 
     The estimate on a domain's labelled rows is compared with the share of correct ones among the same rows.
     """
-    scopes = pl.concat([_of_scope(estimates, scope).with_row_index("place") for scope in SCOPES])
+    scopes = pl.concat([_evaluate_scope(estimates, scope).with_row_index("place") for scope in SCOPES])
     frame = scopes.sort("place", maintain_order=True)
     frame = frame.with_columns(k=pl.col("group").str.count_matches("+", literal=True) + 1)
     return frame.select(pl.col(name).cast(dtype) for name, dtype in SWEEP.schema.items())
 
 
-def _of_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
+def _evaluate_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
     """The errors of every model, group and estimator over the domains of a scope, which may be empty."""
     by = ("model", "group", "estimator")
     counts = pl.lit(True) if scope == "all" else pl.col("role") == "held_out"
@@ -144,15 +144,17 @@ def write_repeats(
     `seeds` and the groups' estimators replace those of `settings`.
     """
     rows = OBSERVATIONS.read(observations)
-    REPEATS.write(repeats(rows, groups, settings, seeds), output, {"seeds": list(seeds), "settings": dict(settings)})
+    REPEATS.write(
+        compute_repeats(rows, groups, settings, seeds), output, {"seeds": list(seeds), "settings": dict(settings)}
+    )
 
 
-def repeats(
+def compute_repeats(
     observations: pl.DataFrame, groups: Mapping[str, Sequence[str]], settings: EstimationSettings, seeds: Sequence[int]
 ) -> pl.DataFrame:
     """A frame of contract REPEATS."""
     parts = []
     for (group, names), seed in product(groups.items(), seeds):
         estimates = estimate_group(observations, group, {**settings, "seed": seed, "estimators": list(names)})
-        parts.append(sweep(estimates).with_columns(seed=pl.lit(seed, pl.UInt32)))
+        parts.append(compute_sweep(estimates).with_columns(seed=pl.lit(seed, pl.UInt32)))
     return pl.concat(parts).select(REPEATS.schema.names())

@@ -87,9 +87,11 @@ class EstimatorErrors:
         ends = mean_interval([abs(error) for error in self.errors.values()], LEVEL)
         return ends and (max(ends[0], 0.0), ends[1])
 
-    def minus(self, other: "EstimatorErrors") -> tuple[float, tuple[float, float] | None] | None:
+    def minus(self, reference: "EstimatorErrors") -> tuple[float, tuple[float, float] | None] | None:
         """Its AEE minus another method's over domains that both estimated, with the interval of the pairs."""
-        both = [abs(self.errors[name]) - abs(other.errors[name]) for name in self.errors if name in other.errors]
+        both = [
+            abs(self.errors[name]) - abs(reference.errors[name]) for name in self.errors if name in reference.errors
+        ]
         return (float(np.mean(both)), mean_interval(both, LEVEL)) if both else None
 
 
@@ -145,15 +147,15 @@ class ModelValidation:
     @property
     def worst(self) -> DomainResult | None:
         """The domain with the largest error; null if no domain was held out."""
-        known = [domain for domain in self.left_out if domain.error is not None]
-        return max(known, key=lambda domain: abs(domain.error or 0), default=None)
+        domains = [domain for domain in self.left_out if domain.error is not None]
+        return max(domains, key=lambda domain: abs(domain.error or 0), default=None)
 
     @property
     def headline_rho(self) -> float | None:
         """rho if it covers enough domains for a headline, otherwise null."""
         return self.recommended.rho if self.recommended.n_domains >= FEWEST_FOR_RHO else None
 
-    def of(self, estimator: str) -> EstimatorErrors | None:
+    def find_errors(self, estimator: str) -> EstimatorErrors | None:
         """The errors of an estimator; null if it was not run."""
         for method in self.methods:
             if method.estimator == estimator:
@@ -163,8 +165,8 @@ class ModelValidation:
     @property
     def best(self) -> EstimatorErrors | None:
         """The method with the lowest AEE, known afterwards: of those with most estimates, without the recommended."""
-        others = [method for method in self.methods if method.estimator != RECOMMENDED and method.aee is not None]
-        return min(others, key=lambda method: (-method.n_domains, method.aee), default=None)
+        candidates = [method for method in self.methods if method.estimator != RECOMMENDED and method.aee is not None]
+        return min(candidates, key=lambda method: (-method.n_domains, method.aee), default=None)
 
     def write(self, path: str | Path) -> None:
         """Write it as JSON, in one step."""
@@ -174,10 +176,10 @@ class ModelValidation:
 
 def read_validations(paths: Sequence[str | Path]) -> list[ModelValidation]:
     """Read the files of `ModelValidation.write` for several models; raise DamagedFileError for any other file."""
-    return [_read(path) for path in paths]
+    return [_read_validation(path) for path in paths]
 
 
-def _read(path: str | Path) -> ModelValidation:
+def _read_validation(path: str | Path) -> ModelValidation:
     try:
         saved = json.loads(Path(path).read_text(encoding="utf-8"))
         lists = {
@@ -190,9 +192,9 @@ def _read(path: str | Path) -> ModelValidation:
         }
         return ModelValidation(**(saved | lists))
     except (ValueError, KeyError, TypeError) as error:
-        why = describe_error(error.errors()[0]) if isinstance(error, ValidationError) else error
+        problem = describe_error(error.errors()[0]) if isinstance(error, ValidationError) else error
         raise DamagedFileError(
-            f"{path}: must be a file of stage 'validation', is not ({why}); delete it: it is rebuilt"
+            f"{path}: must be a file of stage 'validation', is not ({problem}); delete it: it is rebuilt"
         ) from None
 
 
@@ -210,38 +212,38 @@ def write_validation(observations: str, settings: EstimationSettings, output: st
     The estimators of `settings` are compared, the recommended among them.
     """
     rows, _ = read_raw_observations(observations)
-    validation(rows, settings).write(output)
+    validate_model(rows, settings).write(output)
 
 
-def validation(observations: pl.DataFrame, settings: EstimationSettings) -> ModelValidation:
+def validate_model(observations: pl.DataFrame, settings: EstimationSettings) -> ModelValidation:
     """Validate the recommended estimator on the observations of one model."""
-    validations = _validations(observations, settings)
+    validations = _validate_estimators(observations, settings)
     training = select_labelled_rows(observations, settings)
-    own, recommended = validations[RECOMMENDED], fit_estimators(training, [RECOMMENDED])[RECOMMENDED]
-    if isinstance(recommended, FitFailure):
-        chosen: dict[str, Any] = {"method": None, "reason": recommended.reason}
+    record, estimator = validations[RECOMMENDED], fit_estimators(training, [RECOMMENDED])[RECOMMENDED]
+    if isinstance(estimator, FitFailure):
+        chosen: dict[str, Any] = {"method": None, "reason": estimator.reason}
     else:
-        chosen = recommended.chosen or {}
+        chosen = estimator.chosen or {}
     return ModelValidation(
         model=observations["model"][0],
-        verdict=own.verdict,
-        reasons=own.reasons,
+        verdict=record.verdict,
+        reasons=record.reasons,
         method=chosen["method"],
         method_reason=chosen["reason"],
-        methods=tuple(_method(validation) for validation in validations.values()),
-        coverage=tuple(map(asdict, own.coverage)),
-        left_out=tuple(_left_out(own)),
-        unlabelled=tuple(_unlabelled(observations, recommended, own.residuals, training)),
+        methods=tuple(_summarize_errors(validation) for validation in validations.values()),
+        coverage=tuple(map(asdict, record.coverage)),
+        left_out=tuple(_list_left_out(record)),
+        unlabelled=tuple(_estimate_unlabelled(observations, estimator, record.residuals, training)),
         n_training=len(training),
         training_accuracy=training.accuracy if len(training) else None,
         caution=training.caution,
-        error_at_least=own.error_at_least,
-        error_at_most=own.error_at_most,
-        new_groups=own.new_groups,
+        error_at_least=record.error_at_least,
+        error_at_most=record.error_at_most,
+        new_groups=record.new_groups,
     )
 
 
-def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> dict[str, Validation]:
+def _validate_estimators(observations: pl.DataFrame, settings: EstimationSettings) -> dict[str, Validation]:
     """The validations of all estimators, in their order, each on the rows that the estimator can use."""
     validations: dict[str, Validation] = {}
     for view, names in split_by_signals(observations, settings["estimators"]):
@@ -250,7 +252,7 @@ def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> di
     return {name: validations[name] for name in settings["estimators"]}
 
 
-def _method(validation: Validation) -> EstimatorErrors:
+def _summarize_errors(validation: Validation) -> EstimatorErrors:
     errors = {}
     for domain in validation.domains:
         if domain.estimated is not None:
@@ -260,21 +262,21 @@ def _method(validation: Validation) -> EstimatorErrors:
     )
 
 
-def _left_out(own: Validation) -> Iterable[DomainResult]:
+def _list_left_out(validation: Validation) -> Iterable[DomainResult]:
     """The labelled domains by falling true accuracy, each with an interval from the errors on the others."""
     place = 0  # among the residuals, which only domains with an estimate have
     domains = []
-    for domain in own.domains:
+    for domain in validation.domains:
         if domain.estimated is None:
-            domains.append(_without_estimate(domain.domain, domain.n, domain.true, domain.reason))
+            domains.append(_make_missing_result(domain.domain, domain.n, domain.true, domain.reason))
             continue
-        residuals = own.residuals.leave_out(place)
-        domains.append(_with_intervals(residuals, domain.domain, domain.n, domain.estimated, domain.true))
+        residuals = validation.residuals.leave_out(place)
+        domains.append(_make_result(residuals, domain.domain, domain.n, domain.estimated, domain.true))
         place += 1
     return sorted(domains, key=lambda domain: domain.true or 0, reverse=True)
 
 
-def _unlabelled(
+def _estimate_unlabelled(
     observations: pl.DataFrame, estimator: Estimator | FitFailure, residuals: Residuals, training: TrainingRows
 ) -> Iterable[DomainResult]:
     """The unlabelled domains, each with its estimate or the reason why it has no estimate."""
@@ -291,20 +293,20 @@ def _unlabelled(
             reason = "no row of the domain has features"
             if isinstance(estimator, FitFailure) and not featured.is_empty():
                 reason = estimator.reason
-            yield _without_estimate(name, n, None, reason)
+            yield _make_missing_result(name, n, None, reason)
             continue
-        why = None
+        flag = None
         if familiarity is not None and set(SCHEMA) <= set(featured.columns):
-            [why] = familiarity.flags_of(featured, np.zeros(len(featured), dtype=np.int64), 1)
-        result = _with_intervals(residuals if why is None else assumed, name, n, estimated, None)
-        yield replace(result, unfamiliar=why)
+            [flag] = familiarity.flags_of(featured, np.zeros(len(featured), dtype=np.int64), 1)
+        result = _make_result(residuals if flag is None else assumed, name, n, estimated, None)
+        yield replace(result, unfamiliar=flag)
 
 
-def _without_estimate(name: str, n: int, true: float | None, reason: str | None) -> DomainResult:
+def _make_missing_result(name: str, n: int, true: float | None, reason: str | None) -> DomainResult:
     return DomainResult(name, n, estimated=None, lower=None, upper=None, basis=None, true=true, reason=reason)
 
 
-def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> DomainResult:
+def _make_result(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> DomainResult:
     """The domain with the intervals of its estimate, computed from these errors."""
     lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
     conformal = residuals.conformal_intervals([estimated], [n], LEVEL)

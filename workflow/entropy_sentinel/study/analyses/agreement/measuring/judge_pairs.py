@@ -12,7 +12,7 @@ from entropy_sentinel.schemas.response_schema import ITEM, RESPONSE, SAMPLE
 from entropy_sentinel.statistics.estimate_errors import evaluate_estimates
 from entropy_sentinel.statistics.judge_agreement import clustered_sample_size, cohen_kappa, wilson_interval
 from entropy_sentinel.study.analyses.agreement.measuring.agreement_frames import ERRORS, JUDGED, PAIRS
-from entropy_sentinel.study.analyses.display_names import Groups, training_groups
+from entropy_sentinel.study.analyses.display_names import Groups, list_training_groups
 
 
 class JudgeLabelsFile(TypedDict):
@@ -26,16 +26,16 @@ class JudgeLabelsFile(TypedDict):
 
 def write_pairs(files: Sequence[JudgeLabelsFile], judges: Sequence[str], output: str) -> None:
     """Compare `judges` by their labels in `files`."""
-    labels = pl.concat([_labels(**file) for file in files])
-    PAIRS.write(pairs(labels, judges), output, {"judges": list(judges)})
+    labels = pl.concat([_read_labels(**file) for file in files])
+    PAIRS.write(compare_judges(labels, judges), output, {"judges": list(judges)})
 
 
-def _labels(judge: str, model: str, benchmark: str, path: str) -> pl.DataFrame:
-    whose = {"judge": pl.lit(judge), "model": pl.lit(model), "benchmark": pl.lit(benchmark)}
-    return LABELS.read(path, [*SAMPLE, "label"]).with_columns(**whose)
+def _read_labels(judge: str, model: str, benchmark: str, path: str) -> pl.DataFrame:
+    keys = {"judge": pl.lit(judge), "model": pl.lit(model), "benchmark": pl.lit(benchmark)}
+    return LABELS.read(path, [*SAMPLE, "label"]).with_columns(**keys)
 
 
-def pairs(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
+def compare_judges(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
     """A frame of contract PAIRS: rows for every two judges by model and benchmark, then by model, then overall.
 
     `labels` has columns judge, model, benchmark, item_id, sample and label (null if a judge cannot decide).
@@ -44,12 +44,12 @@ def pairs(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
     for first, second in combinations(judges, 2):
         by_judge = [labels.filter(judge=judge).drop("judge") for judge in (first, second)]
         both = by_judge[0].join(by_judge[1], on=RESPONSE, how="full", coalesce=True, maintain_order="left_right")
-        for whose, part in _parts(both):
-            rows.append({"first": first, "second": second, **whose, **compared(part)})
+        for keys, part in _split_parts(both):
+            rows.append({"first": first, "second": second, **keys, **compare_labels(part)})
     return PAIRS.frame(rows)
 
 
-def _parts(both: pl.DataFrame) -> Iterator[tuple[dict[str, str | None], pl.DataFrame]]:
+def _split_parts(both: pl.DataFrame) -> Iterator[tuple[dict[str, str | None], pl.DataFrame]]:
     for (model, benchmark), part in both.group_by("model", "benchmark", maintain_order=True):
         yield {"model": model, "benchmark": benchmark}, part
     for (model,), part in both.group_by("model", maintain_order=True):
@@ -57,7 +57,7 @@ def _parts(both: pl.DataFrame) -> Iterator[tuple[dict[str, str | None], pl.DataF
     yield {"model": None, "benchmark": None}, both
 
 
-def compared(both: pl.DataFrame) -> dict[str, Any]:
+def compare_labels(both: pl.DataFrame) -> dict[str, Any]:
     """Counts, agreement and kappa of the columns `label` and `label_right`, as columns of PAIRS.
 
     Intervals account for the similarity of several samples of one item.
@@ -68,7 +68,7 @@ def compared(both: pl.DataFrame) -> dict[str, Any]:
     second_correct = int((~first & second).sum())
     both_incorrect = int((~first & ~second).sum())
     n_pairs = both_correct + first_correct + second_correct + both_incorrect
-    scale = _independent(both) / n_pairs if n_pairs else 1
+    scale = _count_independent(both) / n_pairs if n_pairs else 1
     agreement = wilson_interval((both_correct + both_incorrect) * scale, n_pairs * scale)
     chance_corrected = cohen_kappa(
         [[both_correct * scale, first_correct * scale], [second_correct * scale, both_incorrect * scale]]
@@ -93,7 +93,7 @@ def compared(both: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _independent(both: pl.DataFrame) -> float:
+def _count_independent(both: pl.DataFrame) -> float:
     judged = both.drop_nulls(["label", "label_right"])
     answered = judged.select(pl.struct("model", *ITEM).rank("dense")).to_series()
     return clustered_sample_size(judged["label"] == judged["label_right"], answered)
@@ -109,38 +109,40 @@ class EstimatesFile(TypedDict):
 def write_judged(files: Sequence[EstimatesFile], groups: Groups, judged_output: str, errors_output: str) -> None:
     """Write both frames for the training groups shown."""
     estimates = pl.concat(ESTIMATES.read(file["path"]).with_columns(judge=pl.lit(file["judge"])) for file in files)
-    own = {group.group: group.estimator for group in training_groups(groups)}
-    JUDGED.write(judged(estimates, own), judged_output, {})
-    ERRORS.write(errors(estimates, own), errors_output, {})
+    estimators = {group.group: group.estimator for group in list_training_groups(groups)}
+    JUDGED.write(select_judged(estimates, estimators), judged_output, {})
+    ERRORS.write(compute_errors(estimates, estimators), errors_output, {})
 
 
-def judged(estimates: pl.DataFrame, own: Mapping[str, str]) -> pl.DataFrame:
-    """A frame of contract JUDGED, from ESTIMATES with a column `judge`; `own` is each group's estimator."""
-    mine = pl.col("estimator") == pl.col("group").replace_strict(own, default=None, return_dtype=pl.String)
-    return estimates.filter(mine).select(JUDGED.schema.names())
+def select_judged(estimates: pl.DataFrame, estimators: Mapping[str, str]) -> pl.DataFrame:
+    """A frame of contract JUDGED, from ESTIMATES with a column `judge`; `estimators` has each group's estimator."""
+    is_group_estimator = pl.col("estimator") == pl.col("group").replace_strict(
+        estimators, default=None, return_dtype=pl.String
+    )
+    return estimates.filter(is_group_estimator).select(JUDGED.schema.names())
 
 
-def errors(estimates: pl.DataFrame, own: Mapping[str, str]) -> pl.DataFrame:
-    """A frame of contract ERRORS, from the same arguments as `judged`."""
-    unseen = estimates.filter(pl.col("role") == "held_out", pl.col("group").is_in(list(own)))
-    return ERRORS.frame(list(_error_rows(unseen, own)))
+def compute_errors(estimates: pl.DataFrame, estimators: Mapping[str, str]) -> pl.DataFrame:
+    """A frame of contract ERRORS, from the same arguments as `select_judged`."""
+    unseen = estimates.filter(pl.col("role") == "held_out", pl.col("group").is_in(list(estimators)))
+    return ERRORS.frame(list(_list_error_rows(unseen, estimators)))
 
 
-def _error_rows(unseen: pl.DataFrame, own: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _list_error_rows(unseen: pl.DataFrame, estimators: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     for (judge, model, group), rows in unseen.group_by("judge", "model", "group", maintain_order=True):
         by_estimator = {}
         for (name,), part in rows.group_by("estimator", maintain_order=True):
             estimated, true = part["estimated_on_labelled"].to_numpy(), part["true_accuracy"].to_numpy()
             by_estimator[name] = evaluate_estimates(estimated, true)
-        known = {name: errors_of for name, errors_of in by_estimator.items() if errors_of.aee is not None}
-        best = min(known, key=lambda name: (known[name].aee, name), default=None)
+        measured = {name: errors_of for name, errors_of in by_estimator.items() if errors_of.aee is not None}
+        best = min(measured, key=lambda name: (measured[name].aee, name), default=None)
         yield {
             "judge": judge,
             "model": model,
             "group": group,
-            "estimator": own[group],
-            **by_estimator[own[group]]._asdict(),
+            "estimator": estimators[group],
+            **by_estimator[estimators[group]]._asdict(),
             "best": best,
-            "best_aee": best and known[best].aee,
-            "best_rho": best and known[best].rho,
+            "best_aee": best and measured[best].aee,
+            "best_rho": best and measured[best].rho,
         }
