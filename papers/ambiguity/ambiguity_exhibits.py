@@ -103,7 +103,7 @@ FIGURES: dict[str, ExhibitDeclaration] = {
 }
 
 
-def dirichlet(gamma: float) -> str:
+def name_dirichlet(gamma: float) -> str:
     """The name of a form: `dirichlet-0.5`, `dirichlet-10`."""
     return f"dirichlet-{gamma:g}"
 
@@ -113,7 +113,7 @@ def form_title(form: str) -> str:
     return FORMS.get(form) or form.replace("dirichlet-", "gamma = ")
 
 
-def compared(table: str, models: Iterable[str], benchmarks: Iterable[str]) -> bool:
+def is_table_comparable(table: str, models: Iterable[str], benchmarks: Iterable[str]) -> bool:
     """Whether the paper prints values for a table of these models and benchmarks."""
     return TABLES[table].is_comparable(models, benchmarks)
 
@@ -141,7 +141,7 @@ COMMON_NOTE = "All estimators of a row are compared on the same items: those wit
 INTERVAL_NOTE = "from, to: 95 % interval, normal, its variance by the infinitesimal jackknife over items."
 
 
-def made_note(settings: AmbiguityExhibitSettings) -> str:
+def describe_method(settings: AmbiguityExhibitSettings) -> str:
     """A note on the computation of the uncertainties."""
     return (
         f"Answers were grouped, and classes found among the right answers, by the backend {settings['grouping']}; an "

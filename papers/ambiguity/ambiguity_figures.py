@@ -24,7 +24,7 @@ from entropy_sentinel.rendering.figure_style import (
 from entropy_sentinel.schemas.file_sets import read_by_owner
 from papers.ambiguity.ambiguity_exhibits import ANSWERS, ESTIMATORS, FIGURES, KL, AmbiguityExhibitSettings
 from papers.ambiguity.ambiguity_frames import ESTIMATES, P_STARS, UNCERTAINTIES
-from papers.ambiguity.ambiguity_measures import common, joined
+from papers.ambiguity.ambiguity_measures import join_estimates, select_common_items
 from papers.ambiguity.concordance import separation
 from papers.ambiguity.entropy_bounds import (
     alpha_delta,
@@ -63,8 +63,8 @@ def figure_3_relationship(inputs: AmbiguityFigureInputs) -> Drawing:
     figure = new_figure(11, 3.2 * len(kinds), inputs.label)
     panels = figure.subplots(len(kinds), 2, squeeze=False)
     for (scatter, curves), (kind, rows) in zip(panels, kinds.items(), strict=True):
-        _scatter(scatter, rows.drop_nulls("se"), kind)
-        _curves(curves, common(rows), kind)
+        _draw_scatter(scatter, rows.drop_nulls("se"), kind)
+        _draw_roc_curves(curves, select_common_items(rows), kind)
     return Drawing(
         figure,
         f"{inputs.model}. Left: each point is an item. With one answer, lines are the least epistemic uncertainty of "
@@ -73,34 +73,36 @@ def figure_3_relationship(inputs: AmbiguityFigureInputs) -> Drawing:
     )
 
 
-def _scatter(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
+def _draw_scatter(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
     title = f"Right answers: {ANSWERS[kind]}, {len(rows)} items"
     style_axes(axes, "semantic entropy, nats", "epistemic uncertainty, nats", title)
     axes.scatter(rows["se"], rows["epistemic"], s=10, color=BLUE, alpha=0.4, linewidths=0)
     if kind == "one":
         # A right answer that the model never gave counts as a class too.
         n_classes = max(int((rows["n_classes"].cast(pl.Int64) + rows["n_imputed"]).max()), 2)  # type: ignore[arg-type]
-        _least(axes, n_classes, label=f"at least (K = {n_classes})")
-        _most(axes, label="at most, if the likeliest is right")
+        _draw_lower_bound(axes, n_classes, label=f"at least (K = {n_classes})")
+        _draw_upper_bound(axes, label="at most, if the likeliest is right")
         axes.legend(fontsize=7, frameon=False, loc="best")
 
 
-def _least(axes: Axes, n_classes: int, **look: Any) -> None:
+def _draw_lower_bound(axes: Axes, n_classes: int, **line_style: Any) -> None:
     """Draw the lower bound of Theorem 1."""
-    _line(axes, lambda delta: least_uncertainty(delta, n_classes), math.log(n_classes), color=ORANGE, **look)
+    _draw_bound(
+        axes, lambda delta: least_uncertainty(delta, n_classes), math.log(n_classes), color=ORANGE, **line_style
+    )
 
 
-def _most(axes: Axes, label: str) -> None:
+def _draw_upper_bound(axes: Axes, label: str) -> None:
     """Draw the upper bound of Theorem 2."""
-    _line(axes, most_uncertainty, math.log(2), color=GREEN, linestyle="--", label=label)
+    _draw_bound(axes, most_uncertainty, math.log(2), color=GREEN, linestyle="--", label=label)
 
 
-def _line(axes: Axes, bound: Callable[[float], float], highest: float, **look: Any) -> None:
+def _draw_bound(axes: Axes, bound: Callable[[float], float], highest: float, **line_style: Any) -> None:
     entropies = np.linspace(0, highest, _STEPS)
-    axes.plot(entropies, [bound(delta) for delta in entropies], **look)
+    axes.plot(entropies, [bound(delta) for delta in entropies], **line_style)
 
 
-def _curves(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
+def _draw_roc_curves(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
     from sklearn.metrics import roc_curve  # imports scikit-learn, which the other figures do not need
 
     title = f"Right answers: {ANSWERS[kind]}; EU at least log 2"
@@ -128,13 +130,13 @@ def figure_4_collapse(inputs: AmbiguityFigureInputs) -> Drawing:
     figure = new_figure(min(2.4 + 0.9 * len(models) * len(benchmarks), 14), 3.4, inputs.label)
     panels = np.atleast_1d(figure.subplots(1, len(benchmarks), sharey=True))
     for axes, benchmark in zip(panels, benchmarks, strict=True):
-        own = means.filter(benchmark=benchmark)
-        places = np.arange(len(own))
+        model_means = means.filter(benchmark=benchmark)
+        places = np.arange(len(model_means))
         style_axes(axes, title=str(benchmark))
-        axes.bar(places - 0.2, own["se"].fill_null(0), 0.4, color=BLUE, label="semantic entropy")
-        axes.bar(places + 0.2, own["epistemic"], 0.4, color=ORANGE, label="epistemic uncertainty")
-        axes.hlines(own["aleatoric"], places - 0.42, places + 0.42, color="0.2", label="H(p*)", linewidth=1.2)
-        axes.set_xticks(places, own["model"].to_list(), rotation=30, ha="right", fontsize=8)
+        axes.bar(places - 0.2, model_means["se"].fill_null(0), 0.4, color=BLUE, label="semantic entropy")
+        axes.bar(places + 0.2, model_means["epistemic"], 0.4, color=ORANGE, label="epistemic uncertainty")
+        axes.hlines(model_means["aleatoric"], places - 0.42, places + 0.42, color="0.2", label="H(p*)", linewidth=1.2)
+        axes.set_xticks(places, model_means["model"].to_list(), rotation=30, ha="right", fontsize=8)
     panels[0].set_ylabel("mean over items, nats", fontsize=9)
     handles = collect_legend(panels[:1])
     figure.legend(handles.values(), handles.keys(), fontsize=8, frameon=False, ncols=3, loc="outside lower center")
@@ -150,7 +152,7 @@ _BINS = 25
 
 def figure_2_p_star(inputs: AmbiguityFigureInputs) -> Drawing:
     """Draw a histogram of H(p*) for each benchmark."""
-    return _histograms(
+    return _draw_histograms(
         inputs.p_stars.filter(source=inputs.settings["source"]),
         "entropy",
         "H(p*), nats",
@@ -162,7 +164,7 @@ def figure_2_p_star(inputs: AmbiguityFigureInputs) -> Drawing:
 
 def figure_5_divergence(inputs: AmbiguityFigureInputs) -> Drawing:
     """Draw a histogram of the divergence between sources for each benchmark and source."""
-    return _histograms(
+    return _draw_histograms(
         inputs.p_stars.drop_nulls("divergence"),
         "divergence",
         "Jensen-Shannon, nats",
@@ -173,7 +175,7 @@ def figure_5_divergence(inputs: AmbiguityFigureInputs) -> Drawing:
     )
 
 
-def _histograms(rows: pl.DataFrame, value: str, title: str, label: str, caption: str, by: list[str]) -> Drawing:
+def _draw_histograms(rows: pl.DataFrame, value: str, title: str, label: str, caption: str, by: list[str]) -> Drawing:
     groups = list(rows.group_by(by, maintain_order=True))
     if not groups:
         text = "This study has one source of p*."
@@ -181,9 +183,9 @@ def _histograms(rows: pl.DataFrame, value: str, title: str, label: str, caption:
     figure = new_figure(min(3.2 * len(groups) + 0.6, 12), 2.8, label)
     panels = np.atleast_1d(figure.subplots(1, len(groups), sharex=True))
     edges = np.linspace(0, max(float(rows[value].to_numpy().max()), 0.1), _BINS + 1)
-    for axes, (which, own) in zip(panels, groups, strict=True):
-        style_axes(axes, title, title=f"{', '.join(map(str, which))}: {len(own)} items")
-        axes.hist(own[value].to_numpy(), bins=edges, color=BLUE)
+    for axes, (which, group) in zip(panels, groups, strict=True):
+        style_axes(axes, title, title=f"{', '.join(map(str, which))}: {len(group)} items")
+        axes.hist(group[value].to_numpy(), bins=edges, color=BLUE)
     panels[0].set_ylabel("items", fontsize=9)
     return Drawing(figure, caption)
 
@@ -197,17 +199,17 @@ _CLASSES = (2, 3, 5, 10)
 def figure_1_bounds(inputs: AmbiguityFigureInputs) -> Drawing:
     """Draw the simplex of three classes with one answer and with several, and the bounds by the entropy."""
     figure = new_figure(11, 3.6, inputs.label)
-    single, several, bounds = figure.subplots(1, 3)
-    for axes, title in ((single, "One answer (AU = 0)"), (several, "Several answers (AU > 0)")):
-        _simplex(axes)
+    single, multiple, bounds = figure.subplots(1, 3)
+    for axes, title in ((single, "One answer (AU = 0)"), (multiple, "Several answers (AU > 0)")):
+        _draw_simplex(axes)
         axes.set_title(title, fontsize=9)
     single.scatter(*_CORNERS.T, s=40, color=BLUE, zorder=3, label="where p* can be")
-    _mark(single, gamma_delta(_LOW), "\u03b3", GREEN)
-    _mark(single, alpha_delta(_HIGH, 3), "\u03b1", ORANGE)
-    several.fill(*_CORNERS.T, color=BLUE, alpha=0.25, zorder=0, label="where p* can be")
-    for axes in (single, several):
+    _mark_share(single, gamma_delta(_LOW), "\u03b3", GREEN)
+    _mark_share(single, alpha_delta(_HIGH, 3), "\u03b1", ORANGE)
+    multiple.fill(*_CORNERS.T, color=BLUE, alpha=0.25, zorder=0, label="where p* can be")
+    for axes in (single, multiple):
         axes.legend(fontsize=7, frameon=False, loc="upper left")
-    _bounds(bounds)
+    _draw_bounds(bounds)
     return Drawing(
         figure,
         "Left and middle: distributions over three classes, with the lines of entropy "
@@ -220,14 +222,14 @@ def figure_1_bounds(inputs: AmbiguityFigureInputs) -> Drawing:
     )
 
 
-def _mark(axes: Axes, share: float, name: str, colour: str) -> None:
+def _mark_share(axes: Axes, share: float, name: str, colour: str) -> None:
     """Write a share of the first class at the point where the others share the rest equally."""
     place = np.array([share, (1 - share) / 2, (1 - share) / 2]) @ _CORNERS
     text = f"{name} = {share:.2f}"
     axes.annotate(text, place, fontsize=8, color=colour, textcoords="offset points", xytext=(4, 3))
 
 
-def _simplex(axes: Axes) -> None:
+def _draw_simplex(axes: Axes) -> None:
     steps = np.linspace(0, 1, _STEPS)
     first, second = np.meshgrid(steps, steps)
     third = 1 - first - second
@@ -242,11 +244,11 @@ def _simplex(axes: Axes) -> None:
     axes.axis("off")
 
 
-def _bounds(axes: Axes) -> None:
+def _draw_bounds(axes: Axes) -> None:
     style_axes(axes, "H(p), nats", "epistemic uncertainty, nats", "Bounds with one answer")
     for n_classes, shade in zip(_CLASSES, np.linspace(0.35, 1, len(_CLASSES)), strict=True):
-        _least(axes, n_classes, alpha=shade, label=f"at least, K = {n_classes}")
-    _most(axes, label="Theorem 2")
+        _draw_lower_bound(axes, n_classes, alpha=shade, label=f"at least, K = {n_classes}")
+    _draw_upper_bound(axes, label="Theorem 2")
     axes.legend(fontsize=7, frameon=False, loc="best")
 
 
@@ -260,7 +262,9 @@ def write_figures(
 ) -> None:
     """Write the figures in `exhibits`, keyed by file name, to `folder`."""
     expected = {"model": settings["models"]}
-    items = joined(read_by_owner(UNCERTAINTIES, uncertainties, expected), read_by_owner(ESTIMATES, estimates, expected))
+    items = join_estimates(
+        read_by_owner(UNCERTAINTIES, uncertainties, expected), read_by_owner(ESTIMATES, estimates, expected)
+    )
     inputs = AmbiguityFigureInputs(
         label=settings["label"],
         settings=settings,

@@ -15,7 +15,7 @@ from papers.ambiguity.concordance import concordance, separation
 from papers.ambiguity.uncertainty import jensen_shannon, uncertainty
 
 
-def p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
+def measure_p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
     """Yield rows of P_STARS from the right answers of a frame ALIGNED; p* does not depend on the model.
 
     The divergence is from the benchmark's own p*, `source`, over the answers of both; names are compared without case,
@@ -23,25 +23,27 @@ def p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
     """
     distinct = answers.unique(subset=[*P_STARS.key, "class"], keep="first", maintain_order=True)
     by_item = dict(distinct.group_by(P_STARS.key, maintain_order=True))
-    for (benchmark, name, item), own in by_item.items():
-        shares = own["p_star"].to_numpy()
+    for (benchmark, name, item), item_answers in by_item.items():
+        shares = item_answers["p_star"].to_numpy()
         first = by_item.get((benchmark, source, item))
         yield {
             "benchmark": benchmark,
             "source": name,
             "item_id": item,
-            "n_answers": len(own),
-            "counts": None if own["count"].has_nulls() else own["count"].to_list(),
+            "n_answers": len(item_answers),
+            "counts": None if item_answers["count"].has_nulls() else item_answers["count"].to_list(),
             "entropy": uncertainty(shares, shares).aleatoric,
-            "divergence": None if name == source or first is None else _divergence(_named(first), _named(own)),
+            "divergence": None
+            if name == source or first is None
+            else _measure_divergence(_index_by_name(first), _index_by_name(item_answers)),
         }
 
 
-def _named(own: pl.DataFrame) -> dict[str, float]:
-    return {normalize_answer(name): share for name, share in own.select("name", "p_star").iter_rows()}
+def _index_by_name(answers: pl.DataFrame) -> dict[str, float]:
+    return {normalize_answer(name): share for name, share in answers.select("name", "p_star").iter_rows()}
 
 
-def _divergence(first: Mapping[str, float], second: Mapping[str, float]) -> float:
+def _measure_divergence(first: Mapping[str, float], second: Mapping[str, float]) -> float:
     names = dict.fromkeys([*first, *second])
     return jensen_shannon([first.get(name, 0.0) for name in names], [second.get(name, 0.0) for name in names])
 
@@ -64,61 +66,63 @@ def write_measures(
     p_stars_output: str,
 ) -> None:
     """Write concordances, AUROCs, and statistics of p*."""
-    rows = joined(
+    rows = join_estimates(
         read_by_owner(UNCERTAINTIES, uncertainties, {"model": models}),
         read_by_owner(ESTIMATES, estimates, {"model": models}),
     )
     about = {"settings": dict(settings)}
-    CONCORDANCES.write(CONCORDANCES.frame(list(concordances(rows))), concordances_output, about)
-    AUROCS.write(AUROCS.frame(list(aurocs(rows, settings))), aurocs_output, about)
+    CONCORDANCES.write(CONCORDANCES.frame(list(measure_concordances(rows))), concordances_output, about)
+    AUROCS.write(AUROCS.frame(list(measure_aurocs(rows, settings))), aurocs_output, about)
     answers = pl.concat(ALIGNED.read(path).filter("right") for path in aligned)
-    P_STARS.write(P_STARS.frame(list(p_stars(answers, settings["source"]))), p_stars_output, about)
+    P_STARS.write(P_STARS.frame(list(measure_p_stars(answers, settings["source"]))), p_stars_output, about)
 
 
-def joined(uncertainties: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
+def join_estimates(uncertainties: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
     """Join UNCERTAINTIES and ESTIMATES by item; the column `answers` is the kind of item."""
     rows = uncertainties.join(estimates, on=ESTIMATES.key, how="left", maintain_order="left", validate="m:1")
     return rows.with_columns(answers=pl.when(pl.col("n_answers") == 1).then(pl.lit("one")).otherwise(pl.lit("several")))
 
 
-def common(rows: pl.DataFrame) -> pl.DataFrame:
+def select_common_items(rows: pl.DataFrame) -> pl.DataFrame:
     """The items that have all estimators, ignoring estimators that no item has."""
     return rows.drop_nulls([name for name in COMPARED if rows[name].null_count() < len(rows)])
 
 
-def concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """The rows of CONCORDANCES from `joined` rows. All estimators are compared on the same items."""
-    for about, part, compared in _parts(rows, ("model", "benchmark", "source", "form")):
+def measure_concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """The rows of CONCORDANCES from the rows of `join_estimates`. All estimators are compared on the same items."""
+    for about, part, compared in _split_groups(rows, ("model", "benchmark", "source", "form")):
         for name in COMPARED:
-            reason = _lacking(part, name)
+            reason = _explain_missing(part, name)
             result = {} if reason else concordance(compared[name], compared["epistemic"])._asdict()
             yield about | {"estimator": name, "reason": reason} | result
 
 
-def aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> Iterator[dict[str, Any]]:
-    """The rows of AUROCS from the `joined` rows with the paper's form and the benchmarks' own p*."""
-    own = rows.filter(form=KL, source=settings["source"])
-    for about, part, compared in _parts(own, ("model", "benchmark")):
+def measure_aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> Iterator[dict[str, Any]]:
+    """The rows of AUROCS from the rows of `join_estimates` with the paper's form and the benchmarks' own p*."""
+    benchmark_rows = rows.filter(form=KL, source=settings["source"])
+    for about, part, compared in _split_groups(benchmark_rows, ("model", "benchmark")):
         for threshold, name in product(settings["thresholds"], COMPARED):
-            least, reason = math.log(threshold), _lacking(part, name)
+            least, reason = math.log(threshold), _explain_missing(part, name)
             uncertain = (compared["epistemic"] >= least).sum()
             row = {"threshold": threshold, "n_uncertain": uncertain, "estimator": name, "reason": reason}
             auroc = {} if reason else separation(compared[name], compared["epistemic"], least)._asdict()
             yield about | row | auroc
 
 
-def _parts(rows: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame, pl.DataFrame]]:
+def _split_groups(
+    rows: pl.DataFrame, keys: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], pl.DataFrame, pl.DataFrame]]:
     """Yield the key columns, items and comparable items of each group of rows by `keys` and number of answers."""
-    for which, own in rows.group_by(keys, maintain_order=True):
+    for which, group in rows.group_by(keys, maintain_order=True):
         about = dict(zip(keys, which, strict=True))
         for answers in ANSWERS:
-            part = own.filter(answers=answers)
+            part = group.filter(answers=answers)
             if len(part):
-                compared = common(part)
+                compared = select_common_items(part)
                 yield about | {"answers": answers, "n_items": len(compared)}, part, compared
 
 
-def _lacking(part: pl.DataFrame, name: str) -> str | None:
+def _explain_missing(part: pl.DataFrame, name: str) -> str | None:
     """Why no item has the estimator; None if at least one has it."""
     if part[name].null_count() < len(part):
         return None

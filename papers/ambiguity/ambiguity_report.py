@@ -19,7 +19,7 @@ from papers.ambiguity.ambiguity_exhibits import (
     FREQUENCIES,
     KL,
     AmbiguityExhibitSettings,
-    made_note,
+    describe_method,
 )
 from papers.ambiguity.ambiguity_frames import CONCORDANCES, P_STARS
 
@@ -50,8 +50,8 @@ class AmbiguitySummary:
         row = self.by_estimator["se"]
         if row["auc_c"] is None:
             return f"Semantic entropy cannot be assessed: {row['reason']}."
-        value = f"AUC_c {format_number(row['auc_c'], '.2f')}{interval(row)}"
-        return " ".join([f"Semantic entropy {_worth(row)}: {value}.", *self.caveats])
+        value = f"AUC_c {format_number(row['auc_c'], '.2f')}{format_row_interval(row)}"
+        return " ".join([f"Semantic entropy {_describe_concordance(row)}: {value}.", *self.caveats])
 
     @property
     def caveats(self) -> list[str]:
@@ -68,7 +68,7 @@ class AmbiguitySummary:
         return remarks
 
 
-def _worth(row: Mapping[str, Any]) -> str:
+def _describe_concordance(row: Mapping[str, Any]) -> str:
     if row["auc_c"] <= 0.5 or (row["lower"] or row["auc_c"]) <= 0.5:
         return "is no better than chance at finding what the model does not know"
     if row["auc_c"] < _SOMEWHAT:
@@ -76,35 +76,35 @@ def _worth(row: Mapping[str, Any]) -> str:
     return f"finds {'well' if row['auc_c'] >= _WELL else 'somewhat'} what the model does not know"
 
 
-def interval(row: Mapping[str, Any]) -> str:
+def format_row_interval(row: Mapping[str, Any]) -> str:
     """The interval of a row of CONCORDANCES in brackets; an empty text if there is none."""
     return "" if row["lower"] is None else f" ({format_interval(row)})"
 
 
-def summaries(concordances: pl.DataFrame, source: str) -> Iterator[AmbiguitySummary]:
+def make_summaries(concordances: pl.DataFrame, source: str) -> Iterator[AmbiguitySummary]:
     """Summaries by model, kind of items and benchmark, for the paper's form and the benchmarks' own p*."""
     rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, source=source)
-    for (model, answers, benchmark), own in rows.group_by("model", "answers", "benchmark", maintain_order=True):
-        by_estimator = {row["estimator"]: row for row in own.iter_rows(named=True)}
-        yield AmbiguitySummary(str(model), str(benchmark), str(answers), own["n_items"][0], by_estimator)
+    for (model, answers, benchmark), group in rows.group_by("model", "answers", "benchmark", maintain_order=True):
+        by_estimator = {row["estimator"]: row for row in group.iter_rows(named=True)}
+        yield AmbiguitySummary(str(model), str(benchmark), str(answers), group["n_items"][0], by_estimator)
 
 
-def answer(summaries: Sequence[AmbiguitySummary]) -> str:
+def answer_question(summaries: Sequence[AmbiguitySummary]) -> str:
     """The answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
     parts = []
     for kind, where in (("one", "where questions have one answer"), ("several", "where they have several")):
         rows = [summary.by_estimator["se"] for summary in summaries if summary.answers == kind]
-        known = [row for row in rows if row["auc_c"] is not None]
-        parts.append(f"{where}, {_answer_from(known)}" if known else f"{where}, this study cannot tell")
+        assessed = [row for row in rows if row["auc_c"] is not None]
+        parts.append(f"{where}, {_answer_kind(assessed)}" if assessed else f"{where}, this study cannot tell")
     text = "; ".join(parts)
     return f"Does entropy find what the model does not know? {text[0].upper()}{text[1:]}."
 
 
-def _answer_from(known: Sequence[Mapping[str, Any]]) -> str:
+def _answer_kind(rows: Sequence[Mapping[str, Any]]) -> str:
     """The answer from the semantic entropy's rows of CONCORDANCES for one kind of items."""
-    middle = median(row["auc_c"] for row in known)
-    alike = median(row["alike"] for row in known)
-    above_chance = sum((row["lower"] or 0) > 0.5 for row in known)
+    middle = median(row["auc_c"] for row in rows)
+    alike = median(row["alike"] for row in rows)
+    above_chance = sum((row["lower"] or 0) > 0.5 for row in rows)
     if alike >= 0.5:  # such pairs pull AUC_c to chance, however good entropy is
         worth = f"this study can hardly tell, because in the median {alike:.0%} of the pairs count half"
     elif not above_chance or middle <= 0.5:
@@ -114,12 +114,12 @@ def _answer_from(known: Sequence[Mapping[str, Any]]) -> str:
     else:
         worth = "yes" if middle >= _WELL else "somewhat"
     return (
-        f"{worth}: the median AUC_c of semantic entropy is {middle:.2f}, and in {above_chance} of {len(known)} "
+        f"{worth}: the median AUC_c of semantic entropy is {middle:.2f}, and in {above_chance} of {len(rows)} "
         "cases its interval is above chance, 0.5"
     )
 
 
-def by_frequency(concordances: pl.DataFrame, source: str) -> str:
+def describe_frequencies(concordances: pl.DataFrame, source: str) -> str:
     """The same medians with p and semantic entropy from the shares of the samples; empty without these."""
     rows = concordances.filter(form=FREQUENCIES, estimator=BY_FREQUENCY, source=source).drop_nulls("auc_c")
     medians = dict(rows.group_by("answers").agg(pl.col("auc_c").median()).iter_rows())
@@ -127,21 +127,21 @@ def by_frequency(concordances: pl.DataFrame, source: str) -> str:
     return f"With shares of the samples instead of probabilities: {' and '.join(parts)}." if parts else ""
 
 
-def summarise(shown: Sequence[AmbiguitySummary], frequencies: str) -> str:
-    """Plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
-    if not shown:
+def format_summary(summaries: Sequence[AmbiguitySummary], frequencies: str) -> str:
+    """Plain text: the answer, `describe_frequencies` too, then AUC_c of all estimators by model, benchmark, kind."""
+    if not summaries:
         return "There are no items.\n"
     rows, caveats = [], []
-    for summary in shown:
+    for summary in summaries:
         cells = [summary.model, summary.benchmark, ANSWERS[summary.answers], str(summary.n_items)]
         for name in ESTIMATORS:
             row = summary.by_estimator[name]
-            cells.append(format_number(row["auc_c"], ".2f") + interval(row))
+            cells.append(format_number(row["auc_c"], ".2f") + format_row_interval(row))
         rows.append(cells)
         if summary.caveats:
             caveats.append(" ".join([f"{summary.title}, SE:", *summary.caveats]))
     headings = ["model", "benchmark", "answers", "items", *(estimator.title for estimator in ESTIMATORS.values())]
-    lines = [answer(shown), frequencies, "", *format_text_table(headings, rows), ""]
+    lines = [answer_question(summaries), frequencies, "", *format_text_table(headings, rows), ""]
     lines.append("AUC_c with its 95 % interval: how often the more uncertain of two items has the larger estimator.")
     return "\n".join([*lines, *caveats]) + "\n"
 
@@ -157,24 +157,24 @@ def write_report(
 ) -> None:
     """Write the page and the summary."""
     compared, source = CONCORDANCES.read(concordances), settings["source"]
-    shown, frequencies = list(summaries(compared, source)), by_frequency(compared, source)
-    own = P_STARS.read(p_stars).filter(source=source)
-    assumed = own.filter(pl.col("counts").is_null(), pl.col("n_answers") > 1)["benchmark"].unique().sort()
+    shown, frequencies = list(make_summaries(compared, source)), describe_frequencies(compared, source)
+    benchmark_rows = P_STARS.read(p_stars).filter(source=source)
+    assumed = benchmark_rows.filter(pl.col("counts").is_null(), pl.col("n_answers") > 1)["benchmark"].unique().sort()
     save_report(
         __file__,
         page,
         summary,
-        text=summarise(shown, frequencies),
+        text=format_summary(shown, frequencies),
         tables=tables,
         figures=figures,
         title="Entropy and ambiguity",
         label=settings["label"],
-        answer=answer(shown) if shown else None,
+        answer=answer_question(shown) if shown else None,
         frequencies=frequencies,
         summaries=shown,
         kinds=ANSWERS,
         estimators=ESTIMATORS,
-        interval=interval,
-        notes=[AUC_NOTE, COMMON_NOTE, made_note(settings)],
+        interval=format_row_interval,
+        notes=[AUC_NOTE, COMMON_NOTE, describe_method(settings)],
         assumed=assumed.to_list(),
     )

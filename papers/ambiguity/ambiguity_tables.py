@@ -23,11 +23,11 @@ from papers.ambiguity.ambiguity_exhibits import (
     KL,
     TABLES,
     AmbiguityExhibitSettings,
+    describe_method,
     form_title,
-    made_note,
 )
 from papers.ambiguity.ambiguity_frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
-from papers.ambiguity.ambiguity_measures import joined
+from papers.ambiguity.ambiguity_measures import join_estimates
 from papers.ambiguity.published_values import beside, beside_statistics
 
 
@@ -35,7 +35,7 @@ from papers.ambiguity.published_values import beside, beside_statistics
 class AmbiguityTableInputs(ExhibitInputs):
     """The settings of the tables, the benchmarks' questions, and frames of the contracts in ambiguity_frames.py.
 
-    `items` are as of `measures.joined`; `aligned` has the first model's classes.
+    `items` are as of `ambiguity_measures.join_estimates`; `aligned` has the first model's classes.
     """
 
     settings: AmbiguityExhibitSettings
@@ -52,12 +52,12 @@ _WHOSE = {"model": "Model", "benchmark": "Benchmark", "answers": "Answers"}
 
 def table_2_concordance(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c of every estimator, by model, benchmark, and items with one answer and with several."""
-    rows = _own(inputs.concordances, inputs.settings).filter(form=KL)
+    rows = _select_paper_rows(inputs.concordances, inputs.settings).filter(form=KL)
     return Table(
         "Concordance AUC_c of each estimator with the epistemic uncertainty, for questions with one right answer and "
         "with several.",
-        _wide(rows, "auc_c", {}),
-        (AUC_NOTE, COMMON_NOTE, made_note(inputs.settings), *_reasons(rows)),
+        _pivot_estimators(rows, "auc_c", {}),
+        (AUC_NOTE, COMMON_NOTE, describe_method(inputs.settings), *_note_reasons(rows)),
         published=beside("2_concordance", rows, inputs.settings, "auc_c", [], "AUC_c"),
     )
 
@@ -65,13 +65,13 @@ def table_2_concordance(inputs: AmbiguityTableInputs) -> Table:
 def table_3_dirichlet(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c by the weight of the counts (gamma), for items with several answers."""
     posteriors = (pl.col("form") == KL) | pl.col("form").str.starts_with("dirichlet-")
-    rows = _own(inputs.concordances, inputs.settings).filter(posteriors, answers="several")
+    rows = _select_paper_rows(inputs.concordances, inputs.settings).filter(posteriors, answers="several")
     gamma = pl.col("form").str.replace("dirichlet-", "", literal=True)
     return Table(
         "AUC_c where p* has the posterior Dir(1 + gamma count): the epistemic uncertainty is expected over it. Items "
         "with several answers.",
-        _wide(rows, "auc_c", {"form": "p*"}, {"form": form_title}),
-        (AUC_NOTE, "as in the paper: p* are the shares of the counts.", *_reasons(rows)),
+        _pivot_estimators(rows, "auc_c", {"form": "p*"}, {"form": form_title}),
+        (AUC_NOTE, "as in the paper: p* are the shares of the counts.", *_note_reasons(rows)),
         published=beside("3_dirichlet", rows.with_columns(gamma=gamma), inputs.settings, "auc_c", ["gamma"], "AUC_c"),
     )
 
@@ -79,12 +79,12 @@ def table_3_dirichlet(inputs: AmbiguityTableInputs) -> Table:
 def table_4_sources(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c by the source of p*, for items with several answers."""
     rows = inputs.concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, answers="several")
-    notes = [AUC_NOTE, "If a source lacks the count of an answer, it lacks the item.", *_reasons(rows)]
+    notes = [AUC_NOTE, "If a source lacks the count of an answer, it lacks the item.", *_note_reasons(rows)]
     if rows["source"].n_unique() <= 1:
         notes.insert(0, "This study has one source of p*; set analyses.ambiguity.sources for more.")
     return Table(
         "AUC_c by the source of p*, for items with several answers.",
-        _wide(rows, "auc_c", {"source": "Source"}),
+        _pivot_estimators(rows, "auc_c", {"source": "Source"}),
         tuple(notes),
         published=beside("4_sources", rows, inputs.settings, "auc_c", ["source"], "AUC_c"),
     )
@@ -93,12 +93,12 @@ def table_4_sources(inputs: AmbiguityTableInputs) -> Table:
 def table_7_auroc(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUROC of every estimator for items that are uncertain at each threshold."""
     rows = inputs.aurocs.filter(pl.col("estimator").is_in(list(ESTIMATORS)))
-    further = {"threshold": "EU at least", "n_uncertain": "Uncertain"}
+    extra_columns = {"threshold": "EU at least", "n_uncertain": "Uncertain"}
     delta = pl.format("log{}", pl.col("threshold").cast(pl.String).str.strip_suffix(".0"))
     return Table(
         "AUROC of each estimator for questions with an epistemic uncertainty of at least a threshold.",
-        _wide(rows, "auroc", further, {"threshold": "log {:g}".format}),
-        ("0.5 is chance.", COMMON_NOTE, made_note(inputs.settings), *_reasons(rows)),
+        _pivot_estimators(rows, "auroc", extra_columns, {"threshold": "log {:g}".format}),
+        ("0.5 is chance.", COMMON_NOTE, describe_method(inputs.settings), *_note_reasons(rows)),
         published=beside("7_auroc", rows.with_columns(delta=delta), inputs.settings, "auroc", ["delta"], "AUROC"),
     )
 
@@ -114,11 +114,11 @@ def table_forms(inputs: AmbiguityTableInputs) -> Table:
     with_share = rows.join(below, on=["model", "benchmark", "answers", "form"], how="left", maintain_order="left")
     return Table(
         "AUC_c by how the model's p is computed, with the share of items whose epistemic uncertainty is below 0.",
-        _wide(with_share, "auc_c", {"form": "p", "EU below 0": "EU below 0"}, {"form": form_title}),
+        _pivot_estimators(with_share, "auc_c", {"form": "p", "EU below 0": "EU below 0"}, {"form": form_title}),
         (
             AUC_NOTE,
             f"{COMPARED[BY_FREQUENCY]}: semantic entropy from shares of samples, which needs no log-probabilities.",
-            *_reasons(rows),
+            *_note_reasons(rows),
         ),
     )
 
@@ -152,31 +152,34 @@ def table_intervals(inputs: AmbiguityTableInputs) -> Table:
     )
 
 
-def _own(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> pl.DataFrame:
+def _select_paper_rows(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> pl.DataFrame:
     """The rows for the paper's estimators with the benchmarks' own p*."""
     return concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), source=settings["source"])
 
 
-def _wide(
-    rows: pl.DataFrame, value: str, further: Mapping[str, str], words: Mapping[str, Callable[[Any], str]] | None = None
+def _pivot_estimators(
+    rows: pl.DataFrame,
+    value: str,
+    extra_columns: Mapping[str, str],
+    words: Mapping[str, Callable[[Any], str]] | None = None,
 ) -> pl.DataFrame:
-    """Pivot to a column per estimator and a row per model, benchmark, kind of items and `further` columns.
+    """Pivot to a column per estimator and a row per model, benchmark, kind of items and `extra_columns`.
 
-    `further` has their headings, and `words` functions that format their values.
+    `extra_columns` has their headings, and `words` functions that format their values.
     """
-    index = [*_WHOSE, *further, "n_items"]
+    index = [*_WHOSE, *extra_columns, "n_items"]
     wide = rows.pivot("estimator", index=index, values=value, maintain_order=True)
-    headings = _WHOSE | dict(further) | {"n_items": "Items"} | COMPARED
+    headings = _WHOSE | dict(extra_columns) | {"n_items": "Items"} | COMPARED
     texts = {"answers": ANSWERS.__getitem__, **(words or {})}
     return select_headings(wide, {name: headings[name] for name in wide.columns}, texts).cast({pl.Null: pl.Float64})
 
 
-def _reasons(rows: pl.DataFrame) -> list[str]:
+def _note_reasons(rows: pl.DataFrame) -> list[str]:
     """A line for each estimator and reason for missing values."""
     missing = []
     for row in rows.drop_nulls("reason").iter_rows(named=True):
-        whose = f"{row['model']}, {row['benchmark']}, {row['answers']}"
-        missing.append((COMPARED[row["estimator"]], row["reason"], whose))
+        owner = f"{row['model']}, {row['benchmark']}, {row['answers']}"
+        missing.append((COMPARED[row["estimator"]], row["reason"], owner))
     return missing_notes(missing)
 
 
@@ -185,9 +188,9 @@ _UNIFORM_NOTE = "If a benchmark has no counts, its answers are assumed to be equ
 
 def table_1_examples(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate the question of median H(p*) in each benchmark, with its answers, counts, p* and the first model's p."""
-    own = inputs.p_stars.filter(source=inputs.settings["source"])
+    benchmark_rows = inputs.p_stars.filter(source=inputs.settings["source"])
     rows = []
-    for (benchmark,), items in own.group_by("benchmark", maintain_order=True):
+    for (benchmark,), items in benchmark_rows.group_by("benchmark", maintain_order=True):
         item = items.sort("entropy", "item_id").row((len(items) - 1) // 2, named=True)
         right = inputs.aligned.filter(pl.col("right"), source=inputs.settings["source"], item_id=item["item_id"])
         rows.append(
@@ -195,9 +198,9 @@ def table_1_examples(inputs: AmbiguityTableInputs) -> Table:
                 "Benchmark": benchmark,
                 "Question": inputs.questions.filter(item_id=item["item_id"])["question"][0],
                 "Answers": ", ".join(right["name"]),
-                "Counts": _listed(item["counts"] or [None], "g"),
-                "p*": _listed(right["p_star"], ".2f"),
-                "Model's p": _listed(right["p"], ".2f"),
+                "Counts": _join_numbers(item["counts"] or [None], "g"),
+                "p*": _join_numbers(right["p_star"], ".2f"),
+                "Model's p": _join_numbers(right["p"], ".2f"),
                 "H(p*), nats": item["entropy"],
             }
         )
@@ -212,7 +215,7 @@ def table_1_examples(inputs: AmbiguityTableInputs) -> Table:
 
 def table_8_p_star(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate items, counts of an answer, and entropy of p*, by benchmark and source."""
-    by_benchmark = statistics(inputs.p_stars)
+    by_benchmark = summarise_p_stars(inputs.p_stars)
     headings = {
         "benchmark": "Benchmark",
         "source": "Source",
@@ -238,29 +241,29 @@ def table_8_p_star(inputs: AmbiguityTableInputs) -> Table:
     )
 
 
-def statistics(p_stars: pl.DataFrame) -> pl.DataFrame:
+def summarise_p_stars(p_stars: pl.DataFrame) -> pl.DataFrame:
     """A row for each benchmark and source."""
     rows = []
-    for (benchmark, source), own in p_stars.group_by("benchmark", "source", maintain_order=True):
-        counts = own["counts"].drop_nulls().explode().to_numpy()
+    for (benchmark, source), group in p_stars.group_by("benchmark", "source", maintain_order=True):
+        counts = group["counts"].drop_nulls().explode().to_numpy()
         rows.append(
             {
                 "benchmark": benchmark,
                 "source": source,
-                "n": len(own),
-                "n_answers": own["n_answers"].mean(),
+                "n": len(group),
+                "n_answers": group["n_answers"].mean(),
                 "count_mean": float(np.mean(counts)) if len(counts) else None,
                 "count_sd": float(np.std(counts, ddof=1)) if len(counts) > 1 else None,
-                "entropy_mean": own["entropy"].mean(),
-                "entropy_sd": own["entropy"].std(),
-                "divergence": own["divergence"].mean(),
+                "entropy_mean": group["entropy"].mean(),
+                "entropy_sd": group["entropy"].std(),
+                "divergence": group["divergence"].mean(),
             }
         )
     names = ("n_answers", "count_mean", "count_sd", "entropy_mean", "entropy_sd", "divergence")
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys(names, pl.Float64))
 
 
-def _listed(values: Sequence[float | None] | pl.Series, form: str) -> str:
+def _join_numbers(values: Sequence[float | None] | pl.Series, form: str) -> str:
     """Numbers as text, such as `0.67, 0.33`."""
     return ", ".join(format_number(value, form) for value in values)
 
@@ -284,7 +287,7 @@ def write_tables(
         settings=settings,
         questions=pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in benchmarks),
         aligned=pl.concat(map(ALIGNED.read, aligned)),
-        items=joined(
+        items=join_estimates(
             read_by_owner(UNCERTAINTIES, uncertainties, expected), read_by_owner(ESTIMATES, estimates, expected)
         ),
         concordances=CONCORDANCES.read(concordances),

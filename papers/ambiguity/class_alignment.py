@@ -47,7 +47,7 @@ class PStar:
         return np.asarray(weights / weights.sum())
 
 
-def of_items(benchmark: str) -> dict[str, PStar]:
+def read_benchmark_p_stars(benchmark: str) -> dict[str, PStar]:
     """P* by item_id, for the items of a benchmark file that have answers."""
     rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers", "counts"]).drop_nulls("answers")
     p_stars = {}
@@ -56,7 +56,7 @@ def of_items(benchmark: str) -> dict[str, PStar]:
     return p_stars
 
 
-def of_file(path: str, benchmark: str) -> dict[str, PStar]:
+def read_file_p_stars(path: str, benchmark: str) -> dict[str, PStar]:
     """P* of a benchmark's items by item_id, from a file with columns question, answers and counts.
 
     Rows are matched by their question. As in the paper, rows without counts, or with a count of 0, are left out. An
@@ -64,8 +64,8 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
     for an invalid question, answers or counts, for a repeated question, and if no question is the benchmark's.
     """
     items: dict[str, list[tuple[str, PStar]]] = {}
-    for item, own in of_items(benchmark).items():
-        items.setdefault(own.question, []).append((item, own))
+    for item, p_star in read_benchmark_p_stars(benchmark).items():
+        items.setdefault(p_star.question, []).append((item, p_star))
     p_stars: dict[str, PStar] = {}
     rows: dict[str, int] = {}
     n_rows = uncounted = 0
@@ -81,21 +81,21 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
         if not answers or not all(counts or [0]):
             uncounted += 1
             continue
-        for item, own in items[question]:
-            named = tuple(_with_further_names(tuple(names), own.answers) for names in answers)
-            p_stars[item] = PStar(question, named, tuple(counts or ()))
+        for item, p_star in items[question]:
+            extended = tuple(_extend_names(tuple(names), p_star.answers) for names in answers)
+            p_stars[item] = PStar(question, extended, tuple(counts or ()))
     if not p_stars:
         raise InputError(f"{path}: must have counts for questions of {benchmark}; none of its {n_rows} rows has any")
     log.info("%s: p* of %d items; %d have an answer without a count", path, len(p_stars), uncounted)
     return p_stars
 
 
-def _with_further_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def _extend_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """The names, extended by those of the first answer in `answers` that shares a name with them."""
-    own = set(map(normalize_answer, names))
-    for other in answers:
-        if own & set(map(normalize_answer, other)):
-            return (*names, *other)
+    normalised_names = set(map(normalize_answer, names))
+    for answer in answers:
+        if normalised_names & set(map(normalize_answer, answer)):
+            return (*names, *answer)
     return names
 
 
@@ -106,7 +106,7 @@ class Classes(NamedTuple):
     texts: Sequence[Sequence[str]]
 
 
-def matched(classes: Sequence[Classes], backend: Backend) -> list[list[int | None]]:
+def match_classes(classes: Sequence[Classes], backend: Backend) -> list[list[int | None]]:
     """The index of the matching right answer for each class of each question, or None.
 
     A class matches an answer if one of its texts is a name of the answer. For the other classes the backend compares
@@ -119,7 +119,7 @@ def matched(classes: Sequence[Classes], backend: Backend) -> list[list[int | Non
         for item, of_item in enumerate(classes):
             for place, texts in enumerate(of_item.texts):
                 if numbers[item][place] is None:
-                    comparisons += _comparisons(item, place, of_item.question, texts[:n_texts])
+                    comparisons += _list_comparisons(item, place, of_item.question, texts[:n_texts])
         same = comparing.same([comparison.pair for comparison in comparisons])
         for (item, place, number, _), is_same in zip(comparisons, same, strict=True):
             if is_same and numbers[item][place] is None:
@@ -136,7 +136,7 @@ class _Comparison(NamedTuple):
     pair: Pair
 
 
-def _comparisons(item: int, place: int, question: Question, texts: Sequence[str]) -> Iterator[_Comparison]:
+def _list_comparisons(item: int, place: int, question: Question, texts: Sequence[str]) -> Iterator[_Comparison]:
     for number, names in enumerate(question.answers):
         for text in texts:
             if text:
@@ -159,16 +159,16 @@ def write_aligned(
     `source` is the name of the benchmark's own counts.
     """
     origin = read_provenance(semantics)
-    whose = {"model": origin["model"], "benchmark": origin["benchmark"]}
+    origin_columns = {"model": origin["model"], "benchmark": origin["benchmark"]}
     backend = make_backend(settings)
     groups = class_frame(semantics)
-    by_source = {source: of_items(benchmark)}
+    by_source = {source: read_benchmark_p_stars(benchmark)}
     for name, path in sources.items():
-        by_source[name] = of_file(path, benchmark)
+        by_source[name] = read_file_p_stars(path, benchmark)
     rows: list[dict[str, Any]] = []
     for name, p_stars in by_source.items():
-        rows += [{**whose, "source": name} | row for row in aligned(groups, p_stars, backend)]
-    ALIGNED.write(ALIGNED.frame(rows), output, {**whose, "grouping": backend.provenance})
+        rows += [{**origin_columns, "source": name} | row for row in align_classes(groups, p_stars, backend)]
+    ALIGNED.write(ALIGNED.frame(rows), output, {**origin_columns, "grouping": backend.provenance})
 
 
 def class_frame(semantics: str) -> pl.DataFrame:
@@ -189,33 +189,37 @@ def class_frame(semantics: str) -> pl.DataFrame:
     )
 
 
-def aligned(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend) -> list[dict[str, Any]]:
+def align_classes(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend) -> list[dict[str, Any]]:
     """Rows of ALIGNED, without model, benchmark and source, for the items that have answers and p*."""
-    items = {str(item): own for (item,), own in groups.group_by("item_id", maintain_order=True) if item in p_stars}
+    items = {
+        str(item): item_classes
+        for (item,), item_classes in groups.group_by("item_id", maintain_order=True)
+        if item in p_stars
+    }
     if without := len(p_stars) - len(items):
         log.warning("%d items have right answers, but no answer of the model: they are left out", without)
     classes = []
-    for item, own in items.items():
+    for item, item_classes in items.items():
         question = Question(p_stars[item].question, p_stars[item].answers)
-        classes.append(Classes(question, own["texts"].to_list()))
+        classes.append(Classes(question, item_classes["texts"].to_list()))
     rows: list[dict[str, Any]] = []
-    for (item, own), numbers in zip(items.items(), matched(classes, backend), strict=True):
-        rows += [{"item_id": item} | row for row in _rows(p_stars[item], own, numbers)]
+    for (item, item_classes), numbers in zip(items.items(), match_classes(classes, backend), strict=True):
+        rows += [{"item_id": item} | row for row in _make_rows(p_stars[item], item_classes, numbers)]
     return rows
 
 
-def _rows(known: PStar, own: pl.DataFrame, numbers: Sequence[int | None]) -> list[dict[str, Any]]:
+def _make_rows(p_star: PStar, item_classes: pl.DataFrame, numbers: Sequence[int | None]) -> list[dict[str, Any]]:
     """A row for each right answer with the model's probability, then rows for the model's other classes."""
-    groups = own.with_columns(number=pl.Series(numbers, dtype=pl.Int64))
+    groups = item_classes.with_columns(number=pl.Series(numbers, dtype=pl.Int64))
     by_answer = groups.group_by("number").agg(pl.col("p", "frequency").sum())
     sums = {number: (p, frequency) for number, p, frequency in by_answer.iter_rows()}
-    counts = known.counts or [None] * len(known.answers)
+    counts = p_star.counts or [None] * len(p_star.answers)
     rows: list[dict[str, Any]] = []
-    for number, (names, count, share) in enumerate(zip(known.answers, counts, known.probabilities, strict=True)):
+    for number, (names, count, share) in enumerate(zip(p_star.answers, counts, p_star.probabilities, strict=True)):
         p, frequency = sums.get(number, (None, None))
         about = {"name": names[0], "right": True, "count": count, "p_star": share}
         rows.append(about | {"p": p, "frequency": frequency})
     for texts, p, frequency in groups.filter(pl.col("number").is_null()).select("texts", "p", "frequency").iter_rows():
         about = {"name": texts[0], "right": False, "count": None, "p_star": 0.0}
         rows.append(about | {"p": p, "frequency": frequency})
-    return [{"class": place, "n_samples": own["n_samples"][0]} | row for place, row in enumerate(rows)]
+    return [{"class": place, "n_samples": item_classes["n_samples"][0]} | row for place, row in enumerate(rows)]

@@ -10,7 +10,7 @@ from entropy_sentinel.schemas.contract import check_readable, read_provenance
 from entropy_sentinel.schemas.signal_schema import signal_contract
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.semantic_clustering.semantic_entropy import semantic_entropy
-from papers.ambiguity.ambiguity_exhibits import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL, dirichlet
+from papers.ambiguity.ambiguity_exhibits import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL, name_dirichlet
 from papers.ambiguity.ambiguity_frames import ALIGNED, ESTIMATES, UNCERTAINTIES
 from papers.ambiguity.class_alignment import class_frame
 from papers.ambiguity.uncertainty import Uncertainty, expected_uncertainty, uncertainty
@@ -63,7 +63,7 @@ def _forms(own: pl.DataFrame, right: pl.DataFrame, settings: UncertaintySettings
     yield FREQUENCIES, uncertainty(true, frequency, epsilon)
     if not right["count"].has_nulls():
         for gamma in settings["gammas"]:
-            yield dirichlet(gamma), expected_uncertainty(right["count"], _numbers(right["p"]), gamma, epsilon)
+            yield name_dirichlet(gamma), expected_uncertainty(right["count"], _numbers(right["p"]), gamma, epsilon)
 
 
 def _numbers(column: pl.Series) -> np.ndarray:

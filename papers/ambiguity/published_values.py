@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from entropy_sentinel.rendering.table_exhibit import Table, select_headings
-from papers.ambiguity.ambiguity_exhibits import COMPARED, PUBLISHED, AmbiguityExhibitSettings, compared
+from papers.ambiguity.ambiguity_exhibits import COMPARED, PUBLISHED, AmbiguityExhibitSettings, is_table_comparable
 
 # The benchmarks of the paper's tables, and whether the items of each have one answer or several.
 _ANSWERS = {"triviaqa": "one", "maqa": "several", "ambigqa": "several"}
@@ -40,7 +40,7 @@ def beside(
 
     `value` is the column of `ours`, which has lower and upper, and `title` its heading.
     """
-    if not compared(table, settings["models"], settings["benchmarks"]):
+    if not is_table_comparable(table, settings["models"], settings["benchmarks"]):
         return None
     theirs = printed(table).rename({"name": "estimator"})
     on = ["model", "benchmark", "answers", "estimator", *keys]
@@ -61,7 +61,7 @@ def beside(
 
 def beside_statistics(ours: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table | None:
     """Our statistics of p* next to the paper's, by benchmark and source; None if none match."""
-    if not compared("8_p_star", settings["models"], settings["benchmarks"]):
+    if not is_table_comparable("8_p_star", settings["models"], settings["benchmarks"]):
         return None
     long = ours.unpivot(index=["benchmark", "source"], value_name="ours", variable_name="name")
     joined = printed("8_p_star").join(long, on=["benchmark", "source", "name"], how="inner", maintain_order="left")

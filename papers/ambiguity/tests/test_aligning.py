@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ambiguous_rows import EXACT, semantics, write_family, write_items
 from papers.ambiguity.ambiguity_frames import ALIGNED
-from papers.ambiguity.class_alignment import Classes, matched, of_file, write_aligned
+from papers.ambiguity.class_alignment import Classes, match_classes, read_file_p_stars, write_aligned
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.schemas.contract import read_provenance
@@ -35,19 +35,19 @@ class FirstLetter:
 
 def test_a_class_with_a_name_of_an_answer_is_that_answer() -> None:
     asked = [Classes(TRIANGLE, [["The Heat!"], ["gas", "Something to burn"], ["o2"], ["carbon"], [""]])]
-    assert matched(asked, ExactBackend()) == [[0, 1, 2, None, None]]
+    assert match_classes(asked, ExactBackend()) == [[0, 1, 2, None, None]]
 
 
 def test_the_backend_compares_the_rest_with_the_first_names_in_order() -> None:
     backend = FirstLetter()
     classes = [["hydrogen", "hot"], ["oxygen"], ["foil"], ["carbon"], ["xenon", "hex"]]
-    assert matched([Classes(TRIANGLE, classes)], backend) == [[0, 2, 1, None, None]]
+    assert match_classes([Classes(TRIANGLE, classes)], backend) == [[0, 2, 1, None, None]]
     # Oxygen is a name: it is not asked about. Of the others the first text, against each answer's first name.
     assert {text for _, text in backend.asked} == {"hydrogen", "foil", "carbon", "xenon"}
     assert {name for name, _ in backend.asked} == {"heat", "fuel", "oxygen"}
     # Two answers begin alike: the first one has the class.
     twice = Question("?", (("half",), ("heat",)))
-    assert matched([Classes(twice, [["hot"]])], FirstLetter()) == [[0]]
+    assert match_classes([Classes(twice, [["hot"]])], FirstLetter()) == [[0]]
 
 
 @pytest.fixture
@@ -129,12 +129,12 @@ def test_a_file_of_counts_that_does_not_fit_is_refused(rows: list[dict], message
     path = tmp_path / "counts.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(InputError, match=rf"counts\.jsonl: {message}"):
-        of_file(str(path), items)
+        read_file_p_stars(str(path), items)
 
 
 def test_items_that_ask_the_same_share_their_row(tmp_path: Path) -> None:
     items = write_items(tmp_path / "i.parquet", "b", [("q", [["a"]], None), ("q", [["a"], ["b"]], None)])
     path = tmp_path / "counts.jsonl"
     path.write_text('{"question": "q", "answers": ["a", "b"], "counts": [3, 1]}\n')
-    result = of_file(str(path), items)
+    result = read_file_p_stars(str(path), items)
     assert {item: p_star.counts for item, p_star in result.items()} == {"b-00000": (3, 1), "b-00001": (3, 1)}

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 from ambiguous_rows import write_items
-from papers.ambiguity.ambiguity_exhibits import COMPARED, FIGURES, TABLES, compared
+from papers.ambiguity.ambiguity_exhibits import COMPARED, FIGURES, TABLES, is_table_comparable
 from papers.ambiguity.ambiguity_figures import write_figures
 from papers.ambiguity.ambiguity_frames import ALIGNED, ESTIMATES, UNCERTAINTIES
 from papers.ambiguity.ambiguity_measures import write_measures
-from papers.ambiguity.ambiguity_report import AmbiguitySummary, answer, write_report
+from papers.ambiguity.ambiguity_report import AmbiguitySummary, answer_question, write_report
 from papers.ambiguity.ambiguity_tables import write_tables
 from papers.ambiguity.published_values import printed
 
@@ -88,7 +88,7 @@ def tables(made: dict[str, Any]) -> Path:
 
 
 def test_tables_of_the_papers_models_are_written_beside_theirs(tables: Path) -> None:
-    beside = [name for name in TABLES if compared(name, MODELS, BENCHMARKS)]
+    beside = [name for name in TABLES if is_table_comparable(name, MODELS, BENCHMARKS)]
     assert beside == ["2_concordance", "3_dirichlet", "4_sources", "7_auroc", "8_p_star"]
     assert {path.name for path in tables.glob("*_published.csv")} == {f"table_{name}_published.csv" for name in beside}
 
@@ -116,9 +116,9 @@ def test_published_values_are_those_of_the_paper(tables: Path) -> None:
     for name, one in with_values.items():
         assert set(printed(name)["benchmark"]) == set(one.benchmarks)
         assert set(printed(name)["model"]) == set(one.models or ["gemma-3-12b"])
-    assert not compared("2_concordance", ["other"], BENCHMARKS)
-    assert not compared("2_concordance", MODELS, ["facts"])
-    assert not compared("forms", MODELS, BENCHMARKS)
+    assert not is_table_comparable("2_concordance", ["other"], BENCHMARKS)
+    assert not is_table_comparable("2_concordance", MODELS, ["facts"])
+    assert not is_table_comparable("forms", MODELS, BENCHMARKS)
 
 
 def test_concordances_stand_side_by_side(tables: Path, made: dict[str, Any]) -> None:
@@ -171,12 +171,12 @@ def test_the_answer_says_what_cannot_be_said() -> None:
         row = {"auc_c": value, "lower": lower, "upper": 0.95, "reason": "few", "tied": 0.0, "alike": alike}
         return AmbiguitySummary("m", "b", kind, 9, {"se": row})
 
-    one = answer([of("one", 0.9, 0.8)])
+    one = answer_question([of("one", 0.9, 0.8)])
     assert "one answer, yes: the median AUC_c of semantic entropy is 0.90, and in 1 of 1 cases" in one
     assert "where they have several, this study cannot" in one
-    assert "several, hardly: " in answer([of("several", 0.58, 0.51)])
-    assert "several, no: " in answer([of("several", 0.58, 0.49)])
-    assert "one answer, this study can hardly tell, because " in answer([of("one", 0.5, 0.47, alike=0.86)])
+    assert "several, hardly: " in answer_question([of("several", 0.58, 0.51)])
+    assert "several, no: " in answer_question([of("several", 0.58, 0.49)])
+    assert "one answer, this study can hardly tell, because " in answer_question([of("one", 0.5, 0.47, alike=0.86)])
     assert of("several", None, None).verdict.endswith(": few.")
     assert "no better than chance" in of("several", 0.58, 0.49).verdict
 

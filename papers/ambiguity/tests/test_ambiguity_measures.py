@@ -10,7 +10,7 @@ import pytest
 from ambiguous_rows import EXACT, of_item, semantics, write_family, write_items
 from papers.ambiguity.ambiguity_frames import AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.ambiguity_measures import write_measures
-from papers.ambiguity.ambiguity_tables import statistics
+from papers.ambiguity.ambiguity_tables import summarise_p_stars
 from papers.ambiguity.class_alignment import write_aligned
 from papers.ambiguity.concordance import concordance
 from papers.ambiguity.item_uncertainties import write_uncertainties
@@ -161,7 +161,7 @@ def test_what_p_star_is_like(made: dict[str, Any]) -> None:
         question, _, counts = made["items"][int(item[-5:])]
         assert result == pytest.approx(jensenshannon(counts, theirs[question]) ** 2, abs=1e-12)
     assert own["divergence"].null_count() == N_ITEMS
-    shown = statistics(rows).row(0, named=True)
+    shown = summarise_p_stars(rows).row(0, named=True)
     every = [count for *_, counts in made["items"] for count in counts]
     assert (shown["benchmark"], shown["source"], shown["n"]) == ("b", "own", N_ITEMS)
     assert (shown["count_mean"], shown["count_sd"]) == pytest.approx((np.mean(every), np.std(every, ddof=1)))
