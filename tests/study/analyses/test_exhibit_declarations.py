@@ -21,12 +21,12 @@ WITH_EXHIBITS = [cls for cls in load_sections().values() if cls.TABLES or cls.FI
 @pytest.mark.parametrize("analysis", WITH_EXHIBITS)
 def test_every_exhibit_is_declared_with_a_function_of_its_inputs(analysis: type[Analysis]) -> None:
     package = analysis.__module__.rpartition(".")[0]
-    catalogue = import_module(f"{package}.catalogue")
+    exhibits = import_module(analysis.__module__.replace("_settings", "_exhibits"))
     for titles, name, made, inputs in (
         (analysis.TABLES, "TABLES", Table, ExhibitInputs),
         (analysis.FIGURES, "FIGURES", Drawing, FigureInputs),
     ):
-        declarations = getattr(catalogue, name, {})
+        declarations = getattr(exhibits, name, {})
         assert list_titles(declarations) == titles
         for declaration in declarations.values():
             function = declaration.load()

@@ -25,7 +25,7 @@ from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     LARGEST_K,
     bin_errors,
     compute_group_accuracies,
-    list_names,
+    list_distinct,
     list_signals,
     name_confident_signals,
 )
@@ -149,7 +149,7 @@ def figure_auroc_by_domain(inputs: AccuracyFigureInputs) -> Drawing:
 
     A domain without an AUROC is a grey row that names the class of its responses.
     """
-    models = list_names(inputs.auroc, "model")
+    models = list_distinct(inputs.auroc, "model")
     if not models:
         return draw_empty("No model has features and labels", inputs.style.label)
     heights = [inputs.auroc.filter(pl.col("model") == model)["benchmark"].n_unique() for model in models]
@@ -176,7 +176,7 @@ def figure_auroc_by_domain(inputs: AccuracyFigureInputs) -> Drawing:
 
 
 def _draw_auroc(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
-    benchmarks = list_names(auroc, "benchmark")
+    benchmarks = list_distinct(auroc, "benchmark")
     shares = np.full((len(benchmarks), len(signals)), np.nan)
     for cell in auroc.iter_rows(named=True):
         if cell["auroc"] is not None:

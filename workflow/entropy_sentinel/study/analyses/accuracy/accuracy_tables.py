@@ -47,7 +47,7 @@ from entropy_sentinel.study.analyses.accuracy.published_comparison import compar
 from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     MEASURES,
     drop_small_rho,
-    list_names,
+    list_distinct,
     list_null_notes,
     sort_nulls_last,
 )
@@ -248,7 +248,7 @@ def table_recommended(inputs: AccuracyTableInputs) -> Table:
     for k in sorted(set(unseen["k"])):
         sets[f"all of size {k}"] = pl.col("k") == k
     rows = []
-    for model in list_names(unseen, "model"):
+    for model in list_distinct(unseen, "model"):
         for heading, is_in_set in sets.items():
             part = unseen.filter(pl.col("model") == model, is_in_set)
             if len(part):

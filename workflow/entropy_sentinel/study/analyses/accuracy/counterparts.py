@@ -18,7 +18,7 @@ from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     LARGEST_K,
     compute_group_accuracies,
     compute_spread,
-    list_names,
+    list_distinct,
     select_fully_swept,
 )
 from entropy_sentinel.study.analyses.accuracy.tables_of_groups import list_design_choices
@@ -84,7 +84,7 @@ def select_other_auroc(inputs: AccuracyTableInputs) -> pl.DataFrame:
 
 
 def _sort_auroc(auroc: pl.DataFrame) -> pl.DataFrame:
-    models, features = list_names(auroc, "model"), list(CATALOGUE)
+    models, features = list_distinct(auroc, "model"), list(CATALOGUE)
     feature_rows = auroc.filter(pl.col("feature").is_in(features))
     rows = feature_rows.sort(pl.col("model").cast(pl.Enum(models)), pl.col("feature").cast(pl.Enum(features)))
     return rows.select("model", "benchmark", "auroc", statistic="feature").drop_nulls("auroc")

@@ -61,7 +61,7 @@ def select_fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(ran == len(CONFIGURATION_NAMES))
 
 
-def list_names(frame: pl.DataFrame, column: str) -> list[str]:
+def list_distinct(frame: pl.DataFrame, column: str) -> list[str]:
     """The column's distinct values in the order of the frame."""
     return frame[column].unique(maintain_order=True).to_list()
 
@@ -117,7 +117,7 @@ def list_missing_notes(sweep: pl.DataFrame, group: TrainingGroup) -> list[str]:
     """One line for each model of the sweep that has no results for the group."""
     present = set(sweep.filter(pl.col("group") == group.group)["model"])
     return [
-        f"{model} has no results for {group.title}." for model in list_names(sweep, "model") if model not in present
+        f"{model} has no results for {group.title}." for model in list_distinct(sweep, "model") if model not in present
     ]
 
 

@@ -13,8 +13,8 @@ from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTabl
 from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     MEASURES,
     index_by_key,
+    list_distinct,
     list_missing_notes,
-    list_names,
     list_null_notes,
     list_signals,
     name_confident_signals,
@@ -48,7 +48,7 @@ def _tabulate_auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
     present = [name for name in benchmarks if name in set(auroc["benchmark"])]
     rows: list[dict[str, Any]] = []
     classes: dict[tuple[int, str], str] = {}
-    for model, (key, signal) in product(list_names(auroc, "model"), signals.items()):
+    for model, (key, signal) in product(list_distinct(auroc, "model"), signals.items()):
         row = {"Model": model, "Statistic": signal.title}
         for name in present:
             cell = cells.get((model, key, name))
@@ -115,7 +115,7 @@ def _tabulate_groups(inputs: AccuracyTableInputs, chosen: Sequence[TrainingGroup
     picked = sweep.join(wanted, on=["group", "estimator"], how="semi", maintain_order="left")
     cells = index_by_key(picked)
     rows: list[dict[str, Any]] = []
-    for model in list_names(sweep, "model") if chosen else ():
+    for model in list_distinct(sweep, "model") if chosen else ():
         row: dict[str, Any] = {"Model": model}
         for group, (scope, scope_title) in product(chosen, SCOPES.items()):
             result = cells.get((model, group.group, group.estimator, scope), {})
@@ -142,7 +142,7 @@ def table_8_simple_estimators_by_model(inputs: AccuracyTableInputs) -> Table:
     medians = dict(unseen.group_by("estimator").agg(pl.col("aee").median()).iter_rows())
     names = sorted(titles, key=lambda name: sort_nulls_last(medians.get(name)))
     rows = []
-    for model, scope, measure in product(list_names(inputs.sweep, "model"), SCOPES, MEASURES):
+    for model, scope, measure in product(list_distinct(inputs.sweep, "model"), SCOPES, MEASURES):
         row: dict[str, Any] = {"Model": model, "Measure": f"{MEASURES[measure]}, {SCOPES[scope]}"}
         for name in names:
             row[titles[name]] = cells.get((model, group.group, name, scope), {}).get(measure)

@@ -17,7 +17,7 @@ from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     MEASURES,
     compute_group_accuracies,
     compute_spread,
-    list_names,
+    list_distinct,
     list_null_notes,
     select_fully_swept,
     select_simple_estimators,
@@ -63,7 +63,7 @@ def table_5_design_choices(inputs: AccuracyTableInputs) -> Table:
         for setting, names in settings.items():
             chosen = picked.filter(pl.col("estimator").is_in(names))
             rows.append({"Factor": factor, "Setting": setting} | _compute_spreads(chosen))
-    groups = list_names(picked, "group")
+    groups = list_distinct(picked, "group")
     listed = "; ".join(map(format_group, groups)) if len(groups) <= 4 else f"{len(groups)} training groups"
     return Table(
         "Main effects: median and IQR over models and the training groups with all 48 configurations "
@@ -109,7 +109,7 @@ def table_4_by_size(inputs: AccuracyTableInputs) -> Table:
         listed = ", ".join(f"{count} of size {k}" for k, count in counts.items() if count)
         notes.append(f"Training groups of the rows '{source_title}': {listed or 'none'}.")
         for scope, scope_title in SCOPES.items():
-            for model in list_names(source, "model"):
+            for model in list_distinct(source, "model"):
                 row: dict[str, Any] = {"Model": model, "Estimators": source_title, "Domains": scope_title}
                 part = source.filter(pl.col("model") == model, pl.col("scope") == scope)
                 for k in sizes:
@@ -182,7 +182,7 @@ def table_10_leave_one_out(inputs: AccuracyTableInputs) -> Table:
     n_benchmarks = inputs.domains.drop_nulls("accuracy")["benchmark"].n_unique()
     picked = inputs.sweep.filter(pl.col("k") == n_benchmarks - 1, pl.col("estimator") == inputs.default)
     rows = []
-    for model in list_names(picked, "model"):
+    for model in list_distinct(picked, "model"):
         part = picked.filter(pl.col("model") == model)
         all_domains = part.filter(pl.col("scope") == "all")
         left_out = part.filter(pl.col("scope") == "held_out")
