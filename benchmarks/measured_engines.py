@@ -188,7 +188,7 @@ def measure_stage(settings: dict[str, Any], run: str, part: Part, folder: Path, 
     def make_ready(job: Any, threads: int) -> Any:
         # The job's engine process, with which an earlier job has asked a short question.
         short = make_engine({**job, "sampling": {**job["sampling"], "max_tokens": _WARM_UP_TOKENS}}, threads)
-        for _ in short.answer([generation_stage.filled_prompt(job, "What is 1 + 1?")], [1]):
+        for _ in short.answer([generation_stage.fill_prompt(job, "What is 1 + 1?")], [1]):
             clock.mark_engine()
         del short
         clock.restart()
@@ -212,8 +212,8 @@ def measure_bare(part: Part, folder: Path, clock: Clock) -> Iterator[Measurement
     arguments = cpu_settings.build_engine_arguments(settings)  # type: ignore[arg-type]
     engine = vllm.LLM(settings["weights"], max_logprobs=TOP_K, seed=settings["seed"], **arguments)
     frame = BENCHMARKS.read(folder / "items.parquet")
-    chats = [list(generation_stage.filled_prompt(settings, question)) for question in frame["question"]]  # type: ignore[arg-type]
-    seeds = [generation_stage.request_seed(settings["seed"], part.shape, item, 0) for item in frame["item_id"]]
+    chats = [list(generation_stage.fill_prompt(settings, question)) for question in frame["question"]]  # type: ignore[arg-type]
+    seeds = [generation_stage.derive_seed(settings["seed"], part.shape, item, 0) for item in frame["item_id"]]
     dated = {"strftime_now": lambda form: "2025-11-01"}
     short = vllm.SamplingParams(max_tokens=_WARM_UP_TOKENS)
     engine.chat(chats[:1], short, use_tqdm=False, chat_template_kwargs=dated)
