@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from entropy_sentinel.core.printable import make_one_line, make_printable
-from entropy_sentinel.formatting.text_format import format_rounded, list_names
+from entropy_sentinel.formatting.text_format import format_list, format_rounded
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_no_terminal_control_character_remains() -> None:
 
 
 def test_a_list_of_names_says_how_many_it_leaves_out() -> None:
-    assert list_names(["a", "b", "c"], 3) == "a, b, c"
-    assert list_names(["a", "b", "c"], 1, "; ") == "a and 2 more"
-    assert list_names([*"abc", *["d"] * 1200], 2, "; ") == "a; b and 1,201 more"
+    assert format_list(["a", "b", "c"], 3) == "a, b, c"
+    assert format_list(["a", "b", "c"], 1, "; ") == "a and 2 more"
+    assert format_list([*"abc", *["d"] * 1200], 2, "; ") == "a; b and 1,201 more"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from entropy_sentinel.api.label_reading import read_label_frames
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.printable import make_one_line
-from entropy_sentinel.formatting.text_format import format_count, list_names
+from entropy_sentinel.formatting.text_format import format_count, format_list
 from entropy_sentinel.logs.label_table import QUESTION_COLUMN
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.witness_schema import (
@@ -79,7 +79,7 @@ class Witness:
     def name(self) -> str:
         """Its name for people: that of the model, or of the files if these do not name the model."""
         files = [Path(source).name for source in self.sources if source != JUDGED]
-        return make_one_line(name_witness(self.kind, self.model or list_names(files, _MOST_FILES)))
+        return make_one_line(name_witness(self.kind, self.model or format_list(files, _MOST_FILES)))
 
     @property
     def key(self) -> list[str]:

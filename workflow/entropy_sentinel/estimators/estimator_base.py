@@ -55,6 +55,19 @@ class Estimator(ABC):
         """
         return means
 
+    def value_matrix(self, features: pl.DataFrame) -> np.ndarray:
+        """The values of each response, always (n_rows, n_values).
+
+        A family may return one value per response as (n_rows,): of two responses, `values` [0.9, 0.4] is here
+        [[0.9], [0.4]], whose means over a slice, [[0.65]], `slice_accuracies` takes.
+        """
+        values = self.values(features)
+        return values[:, None] if values.ndim == 1 else values
+
+    def slice_accuracies(self, means: np.ndarray) -> np.ndarray:
+        """The accuracies of slices in [0, 1], (n_slices,), from means of `value_matrix`, (n_slices, n_values)."""
+        return self.accuracies_of(means if means.shape[1] > 1 else means[:, 0])
+
     def accuracy_of(self, mean: np.ndarray) -> float:
         """The accuracy of a slice in [0, 1] from the mean of its responses' values, () or (n_values,)."""
         return float(self.accuracies_of(np.asarray(mean, dtype=float)[None])[0])

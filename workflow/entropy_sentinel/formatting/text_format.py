@@ -50,7 +50,7 @@ def format_count(count: float, thing: str) -> str:
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
-def list_names(names: Sequence[str], most: int, separator: str = ", ") -> str:
+def format_list(names: Sequence[str], most: int, separator: str = ", ") -> str:
     """The first `most` names and the number of the others: "a, b and 3 more"."""
     suffix = f" and {len(names) - most:,} more" if len(names) > most else ""
     return f"{separator.join(names[:most])}{suffix}"

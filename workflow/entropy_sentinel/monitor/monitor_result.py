@@ -11,7 +11,13 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.printable import make_one_line
-from entropy_sentinel.formatting.text_format import format_count, format_html, format_number, format_rounded, list_names
+from entropy_sentinel.formatting.text_format import (
+    format_count,
+    format_html,
+    format_list,
+    format_number,
+    format_rounded,
+)
 from entropy_sentinel.monitor.alert import Alert, AlertStatus
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.alert_history import AlertHistory
@@ -349,7 +355,7 @@ def describe_window_events(result: Monitored, window: datetime) -> str:
     """A note that names the events in a window, if there are any."""
     about = result.provenance
     texts = name_events(about.get("events", ()), window, shift_window(window, 1, about["window"]))
-    return f", event: {list_names(texts, MOST_NAMED)}" if texts else ""
+    return f", event: {format_list(texts, MOST_NAMED)}" if texts else ""
 
 
 def describe_missing_windows(result: Monitored) -> str:

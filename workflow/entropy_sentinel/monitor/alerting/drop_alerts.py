@@ -82,15 +82,12 @@ def find_drops(
 def _make_series(estimator: Estimator, sums: SliceSums, n_reference: int, effects: np.ndarray) -> WindowSeries:
     """The series of a slice; `effects` are the design effects that the windows up to each one tell, (w,)."""
 
-    def accuracies_of(means: np.ndarray) -> np.ndarray:
-        return estimator.accuracies_of(means if means.shape[1] > 1 else means[:, 0])
-
     n, k = sums.n_estimated, sums.values.shape[1]
     products = np.zeros((len(n), k, k))
     for place, (i, j) in enumerate(list_pairs(k)):
         products[:, i, j] = products[:, j, i] = sums.products[:, place]
-    variance = effects * unit_variances(n, sums.values, products, accuracies_of)
-    return WindowSeries(n, sums.values, variance, n_reference, accuracies_of)
+    variance = effects * unit_variances(n, sums.values, products, estimator.slice_accuracies)
+    return WindowSeries(n, sums.values, variance, n_reference, estimator.slice_accuracies)
 
 
 def _make_episode(

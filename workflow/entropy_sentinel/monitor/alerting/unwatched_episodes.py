@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.core.option_texts import format_option
-from entropy_sentinel.formatting.text_format import format_count, list_names
+from entropy_sentinel.formatting.text_format import format_count, format_list
 from entropy_sentinel.logs.response_keys import UNKNOWN_MODEL
 from entropy_sentinel.monitor.alert import Subject
 from entropy_sentinel.monitor.alert_codes import AlertKind
@@ -252,7 +252,7 @@ def _make_reason_message(code: str, reason: str, remedy: str | None) -> Callable
         if occurrence.is_over:
             return what
         slices_text = (
-            f"; {list_names(occurrence.last_count.slices, _MOST_NAMED_SLICES, '; ')}"
+            f"; {format_list(occurrence.last_count.slices, _MOST_NAMED_SLICES, '; ')}"
             if occurrence.last_count.slices
             else ""
         )

@@ -15,7 +15,7 @@ from entropy_sentinel.estimators.familiarity import FEWEST
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.features.hashed_tokens import COLUMN, KIND, count_buckets
-from entropy_sentinel.formatting.text_format import list_names
+from entropy_sentinel.formatting.text_format import format_list
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.monitor_options import NOT_VALIDATED
 from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX
@@ -120,10 +120,10 @@ def describe_familiarity(scores: pl.DataFrame, by: Sequence[str]) -> list[str]:
     lines = []
     if unlike := _format_slices(slices.filter("unfamiliar"), names):
         why = "unlike every labelled domain, so P(correct) may be far off; label some"
-        lines.append(f"{Flag.UNFAMILIAR.words}: {list_names(unlike, _MOST_NAMES)}: {why}")
+        lines.append(f"{Flag.UNFAMILIAR.words}: {format_list(unlike, _MOST_NAMES)}: {why}")
     for (reason,), part in slices.drop_nulls("familiarity_reason").group_by("familiarity_reason", maintain_order=True):
         where = (
-            f" of {list_names(_format_slices(part, names), _MOST_NAMES)}" if reason == Unjudged.FEW_RESPONSES else ""
+            f" of {format_list(_format_slices(part, names), _MOST_NAMES)}" if reason == Unjudged.FEW_RESPONSES else ""
         )
         lines.append(f"{NOT_JUDGED}: familiarity{where}: {_explain_reason(str(reason))}")
     return lines

@@ -20,7 +20,7 @@ from entropy_sentinel.api.response_reading import read_features
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.features.exclusion_reasons import ExclusionCode
-from entropy_sentinel.formatting.text_format import format_count, list_names
+from entropy_sentinel.formatting.text_format import format_count, format_list
 from entropy_sentinel.logs.conversation import CONVERSATION
 from entropy_sentinel.logs.reader_base import QUESTION
 from entropy_sentinel.logs.reference_answer import REFERENCE
@@ -129,7 +129,7 @@ def _read_responses(logs: LogSources, options: SampleOptions) -> tuple[pl.DataFr
     rows = rows.with_columns(**texts)
     models = rows["model"].value_counts(sort=True)["model"].to_list()
     if len(models) > 1 and "model" not in options.by:
-        names = list_names(list(map(str, models)), 5)
+        names = format_list(list(map(str, models)), 5)
         raise InputError(
             f"by: the responses are of several models ({names}); watch each with {format_option('by', 'model')}, or "
             f"use one: {format_option('where', f'model={models[0]}')}"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from entropy_sentinel.formatting.text_format import format_count, list_names
+from entropy_sentinel.formatting.text_format import format_count, format_list
 
 # Slices that a message names.
 _MOST_NAMES = 5
@@ -45,7 +45,7 @@ class Interruption:
         ]
         if self.has_weights:
             without = (
-                f", except {list_names(list(self.slices), _MOST_NAMES)}, without any answer" if self.slices else ""
+                f", except {format_list(list(self.slices), _MOST_NAMES)}, without any answer" if self.slices else ""
             )
             parts.append(f"the answered ones represent all responses of their slices by larger weights{without}")
         parts.append("to continue, run the same again: answers that are paid for come from the cache")

@@ -2,7 +2,7 @@
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.option_texts import format_option
-from entropy_sentinel.formatting.text_format import list_names
+from entropy_sentinel.formatting.text_format import format_list
 from entropy_sentinel.monitor.alert_codes import AlertKind
 from entropy_sentinel.monitor.monitor_options import MonitorOptions
 
@@ -27,7 +27,8 @@ def check_labelled_options(settings: MonitorOptions) -> None:
         )
     if kinds := [kind.slug for kind in _OF_ESTIMATES if settings.has_kind(kind)]:
         raise ConfigError(
-            f"alert_on: {list_names(kinds, len(kinds))} needs an estimator, which follows the accuracy between labels; "
+            f"alert_on: {format_list(kinds, len(kinds))} needs an estimator, which follows the accuracy "
+            "between labels; "
             f"fit one (`fit`). Without one, {format_option('fail_below')} compares the accuracies that labels show"
         )
     for name, consequence in _OF_ESTIMATORS.items():

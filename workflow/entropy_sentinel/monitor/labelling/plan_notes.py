@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.api.domains import advise_domains, count_domains, find_domain_columns
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
-from entropy_sentinel.formatting.text_format import format_count, list_names
+from entropy_sentinel.formatting.text_format import format_count, format_list
 from entropy_sentinel.monitor.labelling.cold_start_allocation import (
     LABELS_A_SLICE,
     Allocation,
@@ -200,7 +200,7 @@ def _format_values(sizes: pl.DataFrame, by: Mapping[str, str]) -> str:
     for row in sizes.iter_rows(named=True):
         value = "/".join("-" if row[name] is None else str(row[name]) for name in by)
         names.append(f"{value} ({row['n_responses']:,})")
-    return list_names(names, _MOST_VALUES)
+    return format_list(names, _MOST_VALUES)
 
 
 def _explain_unfittable(rows: pl.DataFrame) -> str:

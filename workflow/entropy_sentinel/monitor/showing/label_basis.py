@@ -3,7 +3,7 @@
 import polars as pl
 
 from entropy_sentinel.core.option_texts import format_option
-from entropy_sentinel.formatting.text_format import format_count, list_names
+from entropy_sentinel.formatting.text_format import format_count, format_list
 from entropy_sentinel.monitor.labelling.label_proposal import FEWEST
 from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE
 from entropy_sentinel.monitor.monitor_options import MODEL
@@ -30,7 +30,7 @@ def describe_models(result: Monitored) -> list[str]:
         return []
     names = [f"{name} ({n:,})" for name, n in models.items()]
     return [
-        f"accuracies are over {len(models)} models together: {list_names(names, _MOST_MODELS)}. Use "
+        f"accuracies are over {len(models)} models together: {format_list(names, _MOST_MODELS)}. Use "
         f"{format_option('by', MODEL)} to tell them apart, or {format_option('where', f'{MODEL}=NAME')}"
     ]
 
@@ -46,7 +46,7 @@ def list_unlabelled_slices(result: Monitored) -> list[str]:
         kinds = {witness["kind"] for witness in result.provenance["judge"] or ()}
         reasons = "".join(f" {reason}" for kind, reason in _REASONS.items() if kind in kinds)
         lines.append(
-            f"no accuracy for {list_names(name_slices(result, unlabelled), MOST_SLICES, '; ')}: no labels.{reasons} "
+            f"no accuracy for {format_list(name_slices(result, unlabelled), MOST_SLICES, '; ')}: no labels.{reasons} "
             "Label at least "
             f"{FEWEST} responses of each: `sample LOGS{by}` chooses them"
         )
@@ -65,7 +65,7 @@ def _unrepresented_now(result: Monitored) -> list[str]:
         return []
     return [
         f"no accuracy of the newest {window} for "
-        f"{list_names(name_slices(result, rows), MOST_SLICES, '; ')}: the labels "
+        f"{format_list(name_slices(result, rows), MOST_SLICES, '; ')}: the labels "
         "represent "
         f"less than {LEAST_SHARE:.0%} of its responses; label more of them"
     ]
@@ -96,7 +96,7 @@ def _unlabelled_now(result: Monitored, unlabelled: pl.DataFrame) -> list[str]:
     window = result.provenance["window"]
     return [
         f"no labels of the newest {window}, and of those pooled with it: "
-        f"{list_names(name_slices(result, rows), MOST_SLICES, '; ')}{consequence}. Label some of these "
+        f"{format_list(name_slices(result, rows), MOST_SLICES, '; ')}{consequence}. Label some of these "
         "responses to see "
         "the "
         "accuracy now"

@@ -15,7 +15,7 @@ import polars as pl
 from entropy_sentinel.core.batch_posting import Delivery, post_each
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.json_posting import is_address
-from entropy_sentinel.formatting.text_format import list_names
+from entropy_sentinel.formatting.text_format import format_list
 from entropy_sentinel.monitor.estimating.verdict_coverage import explain_verdict
 
 # What the id of a response is the id of, in Langfuse.
@@ -79,7 +79,7 @@ def send_to_queue(responses: pl.DataFrame, target: Target, queue: str) -> int:
         if len(failed) < len(ids):
             remedy = (
                 "Add them in Langfuse, because the command would add the others twice: "
-                f"{list_names(failed, _MOST_NAMES)}"
+                f"{format_list(failed, _MOST_NAMES)}"
             )
         raise InputError(f"Langfuse did not take {len(failed):,} of {len(ids):,} responses: {delivery.words}. {remedy}")
     return len(ids)

@@ -10,7 +10,7 @@ import polars as pl
 
 from entropy_sentinel.core.whole_files import write_whole
 from entropy_sentinel.estimators.familiarity import NO_WORDS
-from entropy_sentinel.formatting.text_format import format_count, list_names
+from entropy_sentinel.formatting.text_format import format_count, format_list
 from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.labelling.label_proposal import propose_slices
@@ -67,7 +67,7 @@ def write_page(result: Monitored, path: str | Path) -> None:
 def render_page(result: Monitored) -> str:
     """The page's HTML."""
     about = result.provenance
-    models = list_names([*about["models"]], MOST_NAMED)
+    models = format_list([*about["models"]], MOST_NAMED)
     if result.has_estimates:
         models = ", ".join(str(estimator["model"]) for estimator in about["estimators"])
     alerts, left_out = _group_alerts(result), _list_left_out(result)
@@ -215,7 +215,7 @@ def _summarise_rows(result: Monitored, rows: pl.DataFrame, window: str = "") -> 
         old = name_slices(result, rows.filter(pl.col("window_to") < pl.col("window")))
         if old:
             summary += (
-                f" Without estimated responses in it, so that their numbers are older: {list_names(old, MOST_NAMED)}."
+                f" Without estimated responses in it, so that their numbers are older: {format_list(old, MOST_NAMED)}."
             )
     if len(worst):
         row = worst.row(0, named=True)
@@ -229,7 +229,7 @@ def _summarise_rows(result: Monitored, rows: pl.DataFrame, window: str = "") -> 
     if unknown:
         summary += (
             f" {format_count(len(unknown), 'slice')} unlike all labelled domains, so the accuracy there is not known: "
-            f"{list_names(unknown, MOST_NAMED)}. Label some of these responses first."
+            f"{format_list(unknown, MOST_NAMED)}. Label some of these responses first."
         )
     return summary
 
@@ -246,9 +246,9 @@ def _describe_absent(result: Monitored, window: datetime, rows: pl.DataFrame) ->
     notes = []
     if pooled:
         newest = f"the newest {result.provenance['window']}"
-        notes.append(f"Too few responses in {newest}, so counted there: {list_names(pooled, MOST_ROWS, '; ')}.")
+        notes.append(f"Too few responses in {newest}, so counted there: {format_list(pooled, MOST_ROWS, '; ')}.")
     if silent:
-        notes.append(f"No responses: {list_names(silent, MOST_ROWS, '; ')}.")
+        notes.append(f"No responses: {format_list(silent, MOST_ROWS, '; ')}.")
     return " ".join(notes)
 
 

@@ -5,7 +5,7 @@ from rich.text import Text
 
 from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.estimators.familiarity import NO_WORDS
-from entropy_sentinel.formatting.text_format import format_count, list_names
+from entropy_sentinel.formatting.text_format import format_count, format_list
 from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.estimating.same_model import SameModelComparison
 from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE
@@ -61,7 +61,7 @@ def intervals_from_prior(result: Monitored) -> list[str]:
     if rows.is_empty():
         return []
     n_other = result.slices["basis"].drop_nulls().len() - len(rows)
-    names = list_names(name_slices(result, rows), MOST_SLICES, "; ") if n_other else "all slices"
+    names = format_list(name_slices(result, rows), MOST_SLICES, "; ") if n_other else "all slices"
     note = NOTES[PRIOR]
     return [f"{names}: {note[0].lower()}{note[1:]}"]
 
@@ -76,7 +76,7 @@ def list_untested(result: Monitored) -> list[str]:
         return []
     return [
         f"changes not tested (fewer than {least} responses in or after the reference), so they raise no "
-        f"alert: {list_names(name_slices(result, rows), MOST_SLICES, '; ')}"
+        f"alert: {format_list(name_slices(result, rows), MOST_SLICES, '; ')}"
     ]
 
 
@@ -87,7 +87,7 @@ def describe_partial_labels(result: Monitored) -> list[str]:
     unused = result.slices.filter(pl.col("n_labelled") > 0, pl.col("improved_accuracy").is_null())
     if unused.is_empty():
         return []
-    names = list_names(name_slices(result, unused), MOST_SLICES, "; ")
+    names = format_list(name_slices(result, unused), MOST_SLICES, "; ")
     if drawn := result.provenance.get("labels_drawn_by"):
         by = " ".join(f"--by {name}" for name in result.provenance["reading"]["by"])
         return [
@@ -154,7 +154,7 @@ def list_empty_windows(result: Monitored) -> list[str]:
         return []
     return [
         f"{format_count(len(missing), window)} without responses ({result.provenance['timezone']}): "
-        f"{list_names(missing, MOST_SLICES)}"
+        f"{format_list(missing, MOST_SLICES)}"
     ]
 
 
@@ -166,7 +166,7 @@ def list_absent_slices(result: Monitored) -> list[str]:
     if rest.is_empty():
         return []
     when = f"{result.provenance['window']} from {result.newest[-1]:%Y-%m-%d %H:%M}"
-    return [f"no responses in the {when}: {list_names(name_slices(result, rest), MOST_SLICES, '; ')}"]
+    return [f"no responses in the {when}: {format_list(name_slices(result, rest), MOST_SLICES, '; ')}"]
 
 
 def collect_reasons(result: Monitored) -> dict[str, str]:

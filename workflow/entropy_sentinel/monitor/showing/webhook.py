@@ -11,7 +11,7 @@ from typing import Any
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.json_posting import is_address, send_json
 from entropy_sentinel.core.printable import make_one_line
-from entropy_sentinel.formatting.text_format import list_names
+from entropy_sentinel.formatting.text_format import format_list
 from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.estimating.flags import VERDICT_FLAGS
 from entropy_sentinel.monitor.monitor_result import (
@@ -83,7 +83,7 @@ def write_message(result: Monitored) -> str:
     general = zip(about["general_flags"], about["general_flag_codes"], strict=True)
     flags = [flag for flag, code in general if code not in VERDICT_FLAGS.values()]
     if later_alerts:
-        verdicts.insert(0, f"and {list_names(later_alerts, _MOST_NAMED_SLICES)}")
+        verdicts.insert(0, f"and {format_list(later_alerts, _MOST_NAMED_SLICES)}")
     lines.append("; ".join([*verdicts, *(_escape_text(f"about all slices: {flag}") for flag in flags)]))
     if about["page_url"]:
         lines.append(f"<{about['page_url'].translate(_ADDRESS)}>")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from entropy_sentinel.formatting.text_format import format_count, list_names
+from entropy_sentinel.formatting.text_format import format_count, format_list
 from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE
 from entropy_sentinel.monitor.labelling.witness_estimates import FEWEST_ASKED
 from entropy_sentinel.monitor.monitor_options import FROM_WITNESSES
@@ -100,7 +100,7 @@ def _describe_comparable(about: Mapping[str, Any]) -> str:
     if about["partial"]:
         line += (
             f" Its answers are fewer than {FEWEST_ASKED}, or about less than {LEAST_SHARE:.0%} of the responses, in "
-            f"{list_names(about['partial'], MOST_SLICES, '; ')}; they do not count as an estimate. Ask "
+            f"{format_list(about['partial'], MOST_SLICES, '; ')}; they do not count as an estimate. Ask "
             "about more there."
         )
     return line

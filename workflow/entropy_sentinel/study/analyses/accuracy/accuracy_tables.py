@@ -16,7 +16,7 @@ from entropy_sentinel.estimators.estimator_registry import (
     RECOMMENDED,
     estimator_title,
 )
-from entropy_sentinel.formatting.text_format import list_names
+from entropy_sentinel.formatting.text_format import format_list
 from entropy_sentinel.rendering import exhibit_files
 from entropy_sentinel.rendering.html_pages import Exhibit
 from entropy_sentinel.rendering.table_exhibit import Table, missing_notes, number_frame, select_headings, write_table
@@ -149,7 +149,7 @@ def _partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
             if count >= n_domains:
                 continue
             are_all = len(titles) == len(validation.methods) > 1
-            which = "every method" if are_all else list_names(titles, _MAX_NAMED, "; ")
+            which = "every method" if are_all else format_list(titles, _MAX_NAMED, "; ")
             note = f"{which} could estimate {count} of {n_domains} domains."
             models_by_note.setdefault(note, []).append(validation.model)
     return [f"{', '.join(models)}: {note}" for note, models in models_by_note.items()]
