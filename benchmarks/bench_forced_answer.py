@@ -49,7 +49,7 @@ def side(folder: str, model: str, caching: bool, repeats: int) -> None:
         asked_with = generation_settings(config, model, "averages")
         asked_with["engine_args"] = asked_with["engine_args"] | {"enable_prefix_caching": caching}
         settings = pass_settings(config, "forced_answer", model, "averages") | {"asked_with": asked_with}
-        engine = engine_pass._engine(asked_with, 1)
+        engine = engine_pass.make_engine(asked_with, 1)
         generation_stage.make_engine = engine_pass.make_engine = lambda *_: engine
         items = f"{folder}/items.parquet"
         times: dict[str, list[float]] = {}

@@ -6,6 +6,7 @@ hashes. Each night runs in a process of its own. Run by `make bench-year`; the l
 
 import argparse
 import json
+import sqlite3
 import sys
 import tempfile
 import time
@@ -82,11 +83,37 @@ def night(estimator: str, log: str, state: str) -> dict[str, object]:
     }
 
 
+def table(responses: int, days: int, folder: str) -> dict[str, float]:
+    """The obvious way: a table of all responses by their hash. Without an index of ids, which it would need as well."""
+    rng = np.random.default_rng(0)
+    path = Path(folder) / "table"
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA cache_size = -65536")
+        database.execute(
+            "CREATE TABLE seen (hash INTEGER PRIMARY KEY, id_hash INTEGER, day INTEGER, file INTEGER) WITHOUT ROWID"
+        )
+        hashes = np.sort(rng.integers(-(2**63), 2**63 - 1, responses * days, dtype=np.int64))
+        for part in np.array_split(hashes, max(len(hashes) // 1_000_000, 1)):
+            rows = ((one, one ^ 1, place % days, place % days) for place, one in enumerate(part.tolist()))
+            database.executemany("INSERT OR IGNORE INTO seen VALUES (?, ?, ?, ?)", rows)
+    new = rng.integers(-(2**63), 2**63 - 1, responses, dtype=np.int64).tolist()
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA cache_size = -65536")
+        cpu = time.process_time()
+        database.executemany(
+            "INSERT OR IGNORE INTO seen VALUES (?, ?, ?, ?)", ((one, one ^ 1, days, days) for one in new)
+        )
+        database.commit()
+        cpu = time.process_time() - cpu
+    return {"inserts_of_a_night_cpu_s": round(cpu, 2), "table_mib": round(path.stat().st_size / 2**20, 1)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--responses", type=int, default=100_000, help="responses a day")
     parser.add_argument("--days", type=int, default=365)
     parser.add_argument("--night", nargs=3, metavar=("ESTIMATOR", "LOG", "STATE"), help="one night only")
+    parser.add_argument("--table", action="store_true", help="compare with a table of all responses: 1 GiB, a minute")
     arguments = parser.parse_args()
     if arguments.night:
         print(json.dumps(night(*arguments.night)))
@@ -106,6 +133,7 @@ def main() -> None:
         _apart(simulate, arguments.days, name)
         last = run(arguments.days, "year")
         size = (folder / "year").stat().st_size / 2**20
+        obvious = table(arguments.responses, arguments.days, name) if arguments.table else {}
     print(json.dumps({"night_1": first, "night_2": second, f"night_{arguments.days + 1}": last}, indent=1))
     print(
         json.dumps(
@@ -117,6 +145,7 @@ def main() -> None:
                 "reached": last["peak_mib"] <= MOST_MIB,
                 "cpu_s": last["cpu_s"],
                 "state_mib": round(size, 1),
+                **obvious,
             }
         )
     )

@@ -316,7 +316,7 @@ BAD = [
     ("{broken", "must be a JSON object: Expecting property name enclosed in double quotes, column 2"),
     ("7", "must be a JSON object, is int: 7"),
     ("[[7]]", "must be a JSON object, is int: 7"),
-    ({"a": 1, "b": 2}, "has no known format; fields: a, b. If a column has the server's reply, name it with --reply"),
+    ({"a": 1, "b": 2}, "has no known format; fields: a, b. If a column has the server's reply, name it with reply"),
     ({"token_logprobs": [-1], "b": 2}, "has no known format; nearest is 'table', but there is no top_logprobs"),
     ({"doc_id": 1, "resps": []}, "is a sample of lm-evaluation-harness, which has labels but no log-probabilities"),
     ({"choices": []}, "the `choices` of the reply are empty"),

@@ -131,17 +131,17 @@ print(*es.read_labels("log.jsonl")["label"], *estimate["true_accuracy"])
 WATCH = """
 import json
 import entropy_sentinel as es
-from entropy_sentinel.monitor.showing.result_files import metrics
+from entropy_sentinel.monitor.showing.result_files import format_metrics
 from entropy_sentinel.monitor.showing.result_files import write_rows
-from entropy_sentinel.monitor.showing.monitor_page import page
-from entropy_sentinel.monitor.showing.monitor_terminal import parts
+from entropy_sentinel.monitor.showing.monitor_page import render_page
+from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
 
 found = es.monitor("atc-se_sum.estimator", "logs", by=["route"], state="state", min_responses=2)
 for name in ("rows.csv", "rows.json", "rows.parquet"):
     write_rows(found, name)
-(table,) = [part for part in parts(found) if not isinstance(part, str)]
+(table,) = [part for part in make_parts(found) if not isinstance(part, str)]
 columns = {column.header: list(column.cells) for column in table.columns}
-said = {"table": columns, "page": page(found), "metrics": metrics(found), "notes": found.problems.lines()}
+said = {"table": columns, "page": render_page(found), "metrics": format_metrics(found), "notes": found.problems.lines()}
 print(json.dumps(said | {"reasons": dict(found.slices.select("route", "reasons").rows())}))
 """
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from entropy_sentinel.study.jobs import code_fingerprint as module
 
 def read():
-    module._read.cache_clear()
-    return {{name: dict(line.split() for line in module.fingerprint(name)) for name in {modules!r}}}
+    module._read_unit.cache_clear()
+    return {{name: dict(line.split() for line in module.fingerprint_code(name)) for name in {modules!r}}}
 
 shown = [read()]
 for name, text in {edits!r}:
