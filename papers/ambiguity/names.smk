@@ -14,9 +14,7 @@ AMBIGUITY = CONFIG.analyses.ambiguity
 AMBIGUITY_BENCHMARKS = AMBIGUITY.benchmarks
 AMBIGUITY_BACKEND = GROUPING_BACKENDS[CONFIG.signals.semantics.backend]
 # Those whose estimators are compared, of the families that are run.
-AMBIGUITY_FAMILIES = [
-    one.family for one in AMBIGUITY_ESTIMATORS.values() if one.family in SIGNAL_FAMILIES
-]
+AMBIGUITY_FAMILIES = [one.family for one in AMBIGUITY_ESTIMATORS.values() if one.family in SIGNAL_FAMILIES]
 AMBIGUITY_FOLDER = f"{RESULTS}/ambiguity"
 AMBIGUITY_ALIGNED = f"{AMBIGUITY_FOLDER}/aligned/{{model}}/{{benchmark}}.parquet"
 AMBIGUITY_UNCERTAINTIES = f"{AMBIGUITY_FOLDER}/uncertainties/{{model}}.parquet"
@@ -24,18 +22,14 @@ AMBIGUITY_ESTIMATES = f"{AMBIGUITY_FOLDER}/estimators/{{model}}.parquet"
 AMBIGUITY_CONCORDANCES = f"{AMBIGUITY_FOLDER}/concordances.parquet"
 AMBIGUITY_AUROCS = f"{AMBIGUITY_FOLDER}/aurocs.parquet"
 AMBIGUITY_P_STARS = f"{AMBIGUITY_FOLDER}/p_star.parquet"
-AMBIGUITY_TABLES = [
-    f"{AMBIGUITY_FOLDER}/tables/table_{name}" for name in AMBIGUITY.tables
-]
+AMBIGUITY_TABLES = [f"{AMBIGUITY_FOLDER}/tables/table_{name}" for name in AMBIGUITY.tables]
 AMBIGUITY_PUBLISHED = [
     f"{AMBIGUITY_FOLDER}/tables/table_{name}_published.csv"
     for name in AMBIGUITY.tables
     if ambiguity_compared(name, MODELS, AMBIGUITY_BENCHMARKS)
 ]
 AMBIGUITY_EXHIBITS = drawn_figures(AMBIGUITY, "3_relationship")
-AMBIGUITY_FIGURES = [
-    f"{AMBIGUITY_FOLDER}/figures/figure_{name}" for name in AMBIGUITY_EXHIBITS
-]
+AMBIGUITY_FIGURES = [f"{AMBIGUITY_FOLDER}/figures/figure_{name}" for name in AMBIGUITY_EXHIBITS]
 AMBIGUITY_SHOWN = {
     "label": AMBIGUITY.label(CONFIG.study),
     "models": MODELS,
