@@ -249,6 +249,7 @@ KINDS: dict[str, Callable[[Part, Path, Clock], Iterator[Measurement]]] = {
 
 def measure_part(part: Part, folder: Path, results: Path) -> None:
     """Measure a part and append each measurement to the file `results`, a JSON object a line."""
+    os.chdir(ROOT)  # the demo names its files from there
     peak_gpu_memory.start()
     clock = Clock()
     write_model_folder(part.shape, folder / "model", **(SCALED_DOWN if part.scaled_down else {}))
