@@ -53,7 +53,7 @@ def domain_title(benchmark: str) -> str:
     return "all" if benchmark == EVERY else benchmark
 
 
-def domain_notes(measures: pl.DataFrame) -> list[str]:
+def note_excluded_domains(measures: pl.DataFrame) -> list[str]:
     """One line for each excluded domain, with the models concerned."""
     empty = measures.filter(pl.col("reason") == NO_RESPONSE, pl.col("benchmark") != EVERY)
     models = empty.select("benchmark", "model").unique(maintain_order=True).group_by("benchmark", maintain_order=True)
@@ -63,21 +63,21 @@ def domain_notes(measures: pl.DataFrame) -> list[str]:
     return notes
 
 
-def absent_notes(
-    measures: pl.DataFrame, groups: Sequence[TrainingGroup], wanted: Mapping[str, Sequence[str]]
+def note_absent_assessors(
+    measures: pl.DataFrame, groups: Sequence[TrainingGroup], assessors: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """One line for each set of assessors in `wanted` (by training group, `a+b`) that lacks scores."""
+    """One line for each set of assessors in `assessors` (by training group, `a+b`) that lacks scores."""
     models = measures["model"].unique(maintain_order=True)
     by_absent: dict[str, list[str]] = {}
     for group in groups:
         for model in models:
             present = set(measures.filter(model=model, group=group.group)["assessor"])
-            absent = [assessor_title(name) for name in wanted[group.group] if name not in present]
+            absent = [assessor_title(name) for name in assessors[group.group] if name not in present]
             if absent:
                 by_absent.setdefault("; ".join(absent), []).append(f"{model} by {group.title}")
     notes = []
-    for names, whose in by_absent.items():
-        if len(whose) == len(models) * len(groups):
-            whose = ["all models", *(group.title for group in groups)]
-        notes.append(f"Left out, because they give no P(correct) or could not be fitted: {names} ({', '.join(whose)}).")
+    for names, pairs in by_absent.items():
+        if len(pairs) == len(models) * len(groups):
+            pairs = ["all models", *(group.title for group in groups)]
+        notes.append(f"Left out, because they give no P(correct) or could not be fitted: {names} ({', '.join(pairs)}).")
     return notes

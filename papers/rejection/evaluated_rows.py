@@ -42,25 +42,29 @@ def read_scores(scores: Sequence[str], questions: Sequence[str]) -> pl.DataFrame
     return pl.concat(frames).unique(ASSESSMENTS.key, maintain_order=True)
 
 
-def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, wanted: Sequence[str]) -> Iterator[Slice]:
+def slice_responses(
+    observations: pl.DataFrame, scores: pl.DataFrame, group: str, assessors: Sequence[str]
+) -> Iterator[Slice]:
     """One model's labelled responses by role and domain, all domains first, with a score column per assessor.
 
-    The assessors are those of `wanted` that have scores for this model. A domain without labelled responses is a slice
-    without rows. All assessors are compared on the same responses: responses that lack a signal needed by an assessor
+    Of `assessors`, those with scores for this model are in it. A domain without labelled responses is a slice without
+    rows. All assessors are compared on the same responses: responses that lack a signal needed by an assessor
     are left out. Raises ContractError if an assessor has no score for one of the other responses.
     """
-    trains = pl.col("benchmark").is_in(group.split("+"))
-    role = pl.when(trains).then(pl.lit("training")).otherwise(pl.lit("held_out"))
+    is_training = pl.col("benchmark").is_in(group.split("+"))
+    role = pl.when(is_training).then(pl.lit("training")).otherwise(pl.lit("held_out"))
     domains = observations.select("benchmark", role=role).unique(maintain_order=True)
     usable = observations.filter(
-        pl.col("label").is_not_null(), pl.col("feature_reason").is_null(), ~trains | (pl.col("split") == "test")
+        pl.col("label").is_not_null(), pl.col("feature_reason").is_null(), ~is_training | (pl.col("split") == "test")
     ).select(*RESPONSE, "label", role=role)
-    of_model = scores.filter(pl.col("group") == group, pl.col("model").is_in(observations["model"].unique().implode()))
-    present = set(of_model["estimator"].unique())
-    names = tuple(name for name in wanted if name in present)
-    for name in names:
+    model_scores = scores.filter(
+        pl.col("group") == group, pl.col("model").is_in(observations["model"].unique().implode())
+    )
+    scored_assessors = set(model_scores["estimator"].unique())
+    available = tuple(name for name in assessors if name in scored_assessors)
+    for name in available:
         usable = usable.join(
-            of_model.filter(estimator=name).select(*RESPONSE, pl.col("p").alias(name)),
+            model_scores.filter(estimator=name).select(*RESPONSE, pl.col("p").alias(name)),
             on=RESPONSE,
             how="left",
             maintain_order="left",
@@ -74,6 +78,6 @@ def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, wanted:
             )
     for name in ROLES:
         rows = usable.filter(pl.col("role") == name)
-        yield Slice(name, EVERY, rows, names)
+        yield Slice(name, EVERY, rows, available)
         for domain in domains.filter(pl.col("role") == name)["benchmark"]:
-            yield Slice(name, domain, rows.filter(pl.col("benchmark") == domain), names)
+            yield Slice(name, domain, rows.filter(pl.col("benchmark") == domain), available)

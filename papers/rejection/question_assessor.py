@@ -26,32 +26,32 @@ def write_assessments(observations: str, benchmarks: Sequence[str], groups: Sequ
     """Write P(correct) of one model's responses from the questions only, for each training group (`a+b`)."""
     rows = OBSERVATIONS.read(observations)
     questions = pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in benchmarks)
-    frame, reasons = assess(rows, questions, groups)
+    frame, reasons = assess_questions(rows, questions, groups)
     ASSESSMENTS.write(frame, output, {"model": rows["model"][0], "reasons": reasons})
 
 
-def assess(
+def assess_questions(
     observations: pl.DataFrame, questions: pl.DataFrame, groups: Sequence[str]
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """A frame of contract ASSESSMENTS, and the reason for each group without rows in it.
 
     `observations` is a frame OBSERVATIONS of one model, `questions` has the columns item_id and question.
     """
-    featured = observations.filter(pl.col("feature_reason").is_null()).join(
+    feature_rows = observations.filter(pl.col("feature_reason").is_null()).join(
         questions, on="item_id", how="left", maintain_order="left", validate="m:1"
     )
     parts, reasons = [ASSESSMENTS.schema.to_frame()], {}
     for group in dict.fromkeys(groups):
-        rows = featured.filter(
+        rows = feature_rows.filter(
             pl.col("label").is_not_null(), pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"
         )
         if rows["label"].n_unique() < 2:
             problem = "no training row" if rows.is_empty() else "all training rows are of one class"
             reasons[group] = f"{problem}: nothing to fit a classifier on"
             continue
-        p = predict(fit_assessor(rows["question"], rows["label"]), featured["question"])
-        scored = featured.with_columns(group=pl.lit(group), estimator=pl.lit(QUESTION_ONLY), p=p)
-        parts.append(scored.select(ASSESSMENTS.schema.names()))
+        p = predict_correctness(fit_assessor(rows["question"], rows["label"]), feature_rows["question"])
+        estimates = feature_rows.with_columns(group=pl.lit(group), estimator=pl.lit(QUESTION_ONLY), p=p)
+        parts.append(estimates.select(ASSESSMENTS.schema.names()))
     return pl.concat(parts), reasons
 
 
@@ -62,9 +62,9 @@ def fit_assessor(questions: Names, correct: Numbers) -> Pipeline:
         return make_pipeline(terms, LogisticRegression(max_iter=1000)).fit(list(questions), list(correct))
 
 
-def predict(assessor: Pipeline, questions: pl.Series) -> pl.Series:
+def predict_correctness(assessor: Pipeline, questions: pl.Series) -> pl.Series:
     """P(correct) of a response to each question, the same for all responses to one."""
-    distinct = questions.unique(maintain_order=True)
+    unique_questions = questions.unique(maintain_order=True)
     with threadpool_limits(1):
-        p = assessor.predict_proba(distinct.to_list())[:, 1] if len(distinct) else []
-    return questions.replace_strict(distinct, pl.Series(p, dtype=pl.Float64), return_dtype=pl.Float64)
+        p = assessor.predict_proba(unique_questions.to_list())[:, 1] if len(unique_questions) else []
+    return questions.replace_strict(unique_questions, pl.Series(p, dtype=pl.Float64), return_dtype=pl.Float64)

@@ -18,10 +18,10 @@ import numpy as np
 from entropy_sentinel.statistics.array_types import Numbers
 
 # Tolerance for rounding in the last bits: 19 of 20 reaches 0.95.
-_SAME = 1e-9
+_TOLERANCE = 1e-9
 
 
-class Measures(NamedTuple):
+class CurveMeasures(NamedTuple):
     """Measures of the curves of several samples: shares in [0, 1], except `prr`.
 
     `auarc` is (n_samples,): the mean accuracy over the coverages 1/n, 2/n, ..., 1, which is LM-Polygraph's
@@ -36,82 +36,94 @@ class Measures(NamedTuple):
     coverage: np.ndarray
 
 
-def curve(scores: Numbers, correct: Numbers) -> np.ndarray:
+def compute_accuracy_curve(scores: Numbers, correct: Numbers) -> np.ndarray:
     """The accuracy of the 1, 2, ..., n responses with the largest scores, (n_responses,) in [0, 1]."""
-    [size], [right] = _blocks(scores, correct, None)
-    return np.cumsum(np.repeat(right / size, size)) / np.arange(1, size.sum() + 1)
+    [sizes], [n_correct] = _group_ties(scores, correct, None)
+    return np.cumsum(np.repeat(n_correct / sizes, sizes)) / np.arange(1, sizes.sum() + 1)
 
 
-def measures(
+def measure_curves(
     scores: Numbers,
     correct: Numbers,
     accuracies: Sequence[float] = (),
     counts: np.ndarray | None = None,
-) -> Measures:
+) -> CurveMeasures:
     """AUARC, its normalised form, and the coverage at each of `accuracies`, for each of several samples.
 
     `counts` is (n_samples, n_responses): how often a response is in a sample, which is not empty. By default
     there is one sample, with each response once. Raises ValueError without responses, or if a score is NaN.
     """
-    size, right = _blocks(scores, correct, counts)
-    upto, right_upto = np.cumsum(size, axis=1), np.cumsum(right, axis=1)
-    before, right_before = upto - size, right_upto - right
-    share = right / np.maximum(size, 1)
-    n, n_right = upto[:, -1], right_upto[:, -1]
+    sizes, n_correct = _group_ties(scores, correct, counts)
+    n_through, correct_through = np.cumsum(sizes, axis=1), np.cumsum(n_correct, axis=1)
+    n_before, correct_before = n_through - sizes, correct_through - n_correct
+    tie_accuracy = n_correct / np.maximum(sizes, 1)
+    n, total_correct = n_through[:, -1], correct_through[:, -1]
     harmonic = np.concatenate([[0], np.cumsum(1 / np.arange(1, n.max() + 1))])
-    # In a block the accuracy of the first m is (right_before + (m - before) share) / m: a constant and a part in 1 / m.
-    areas = n_right + ((right_before - share * before) * (harmonic[upto] - harmonic[before])).sum(axis=1)
-    best = n_right * (1 + harmonic[n] - harmonic[n_right])
+    # In a block the accuracy of the first m is (correct_before + (m - n_before) tie_accuracy) / m:
+    # a constant and a part in 1 / m.
+    areas = total_correct + (
+        (correct_before - tie_accuracy * n_before) * (harmonic[n_through] - harmonic[n_before])
+    ).sum(axis=1)
+    best = total_correct * (1 + harmonic[n] - harmonic[total_correct])
     with np.errstate(invalid="ignore"):
-        prr = np.where((n_right > 0) & (n_right < n), (areas - n_right) / (best - n_right), np.nan)
-    kept = [_most_kept(accuracy, size, before, right_before, share).max(axis=1) / n for accuracy in accuracies]
-    return Measures(areas / n, prr, np.stack(kept, axis=1) if kept else np.empty((len(n), 0)))
+        prr = np.where(
+            (total_correct > 0) & (total_correct < n), (areas - total_correct) / (best - total_correct), np.nan
+        )
+    coverages = [
+        _find_largest_kept(accuracy, sizes, n_before, correct_before, tie_accuracy).max(axis=1) / n
+        for accuracy in accuracies
+    ]
+    return CurveMeasures(areas / n, prr, np.stack(coverages, axis=1) if coverages else np.empty((len(n), 0)))
 
 
-def threshold(accuracy: float, scores: Numbers, correct: Numbers) -> float | None:
+def find_threshold(accuracy: float, scores: Numbers, correct: Numbers) -> float | None:
     """The lowest score above which the responses have at least this accuracy; None if no score reaches it.
 
     Tied responses are all kept or all rejected, unlike in a coverage: the threshold is meant for future responses.
     """
     if not len(scores):
         return None
-    [size], [right] = _blocks(scores, correct, None)
-    enough = np.flatnonzero(np.cumsum(right) >= accuracy * np.cumsum(size) - _SAME)
-    if not len(enough):
+    [sizes], [n_correct] = _group_ties(scores, correct, None)
+    reaching_blocks = np.flatnonzero(np.cumsum(n_correct) >= accuracy * np.cumsum(sizes) - _TOLERANCE)
+    if not len(reaching_blocks):
         return None
-    falling = np.unique(np.asarray(scores, dtype=float))[::-1]
-    return float(falling[enough[-1]])
+    distinct_scores = np.unique(np.asarray(scores, dtype=float))[::-1]
+    return float(distinct_scores[reaching_blocks[-1]])
 
 
-def kept(
-    limit: float, scores: Numbers, correct: Numbers, counts: np.ndarray | None = None
+def apply_threshold(
+    threshold: float, scores: Numbers, correct: Numbers, counts: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each sample's share of responses with this score or more, and their accuracy, (n_samples,) each.
 
-    The accuracy is NaN if none is kept. `counts` is as in `measures`.
+    The accuracy is NaN if none is kept. `counts` is as in `measure_curves`.
     """
-    above, correct = np.asarray(scores, dtype=float) >= limit, np.asarray(correct, dtype=bool)
-    counts = np.ones((1, len(above)), dtype=np.int64) if counts is None else counts
-    n_kept = counts[:, above].sum(axis=1)
-    n_right = counts[:, above & correct].sum(axis=1)
+    is_kept, correct = np.asarray(scores, dtype=float) >= threshold, np.asarray(correct, dtype=bool)
+    counts = np.ones((1, len(is_kept)), dtype=np.int64) if counts is None else counts
+    n_kept = counts[:, is_kept].sum(axis=1)
+    n_correct = counts[:, is_kept & correct].sum(axis=1)
     with np.errstate(invalid="ignore"):
-        return n_kept / counts.sum(axis=1), n_right / n_kept
+        return n_kept / counts.sum(axis=1), n_correct / n_kept
 
 
-def _most_kept(
-    accuracy: float, size: np.ndarray, before: np.ndarray, right_before: np.ndarray, share: np.ndarray
+def _find_largest_kept(
+    accuracy: float, sizes: np.ndarray, n_before: np.ndarray, correct_before: np.ndarray, tie_accuracy: np.ndarray
 ) -> np.ndarray:
     """The largest number of responses, ending in each block, with at least the accuracy; 0 if there is none.
 
-    Each response of a block adds share - accuracy to the surplus from before the block.
+    Each response of a block adds tie_accuracy - accuracy to the surplus from before the block.
     """
-    spare, loss = right_before - accuracy * before, accuracy - share
-    whole = spare - loss * size >= -_SAME
-    some = np.floor(np.divide(spare, loss, out=np.zeros_like(loss), where=loss > _SAME) + _SAME)
-    return np.where(whole, before + size, np.where((loss > _SAME) & (some > 0), before + some, 0))
+    surplus, deficit = correct_before - accuracy * n_before, accuracy - tie_accuracy
+    is_whole = surplus - deficit * sizes >= -_TOLERANCE
+    n_partial = np.floor(
+        np.divide(surplus, deficit, out=np.zeros_like(deficit), where=deficit > _TOLERANCE) + _TOLERANCE
+    )
+    return np.where(
+        is_whole, n_before + sizes, np.where((deficit > _TOLERANCE) & (n_partial > 0), n_before + n_partial, 0)
+    )
 
 
-def _blocks(scores: Numbers, correct: Numbers, counts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _group_ties(scores: Numbers, correct: Numbers, counts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Group responses of equal score, highest first: their number, and the correct ones, (n_samples, n_blocks) each."""
     scores, correct = np.asarray(scores, dtype=float), np.asarray(correct, dtype=bool)
     if not len(scores) or np.isnan(scores).any():
@@ -119,5 +131,6 @@ def _blocks(scores: Numbers, correct: Numbers, counts: np.ndarray | None) -> tup
         raise ValueError(f"scores must be at least one number and no NaN; got {len(scores)}, of them {n_nan} NaN")
     order = np.argsort(-scores, kind="stable")
     starts = np.flatnonzero(np.concatenate([[True], np.diff(scores[order]) != 0]))
-    ordered = np.ones((1, len(scores)), dtype=np.int64) if counts is None else counts[:, order]
-    return np.add.reduceat(ordered, starts, axis=1), np.add.reduceat(ordered * correct[order], starts, axis=1)
+    ordered_counts = np.ones((1, len(scores)), dtype=np.int64) if counts is None else counts[:, order]
+    sizes = np.add.reduceat(ordered_counts, starts, axis=1)
+    return sizes, np.add.reduceat(ordered_counts * correct[order], starts, axis=1)

@@ -25,8 +25,8 @@ from entropy_sentinel.schemas.file_sets import read_by_owner
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 from entropy_sentinel.study.analyses.display_names import ROLES, TrainingGroup, find_training_group
 from papers.rejection.assessor_names import DISTRIBUTIONS, RejectionExhibitSettings, assessor_title
-from papers.rejection.evaluated_rows import EVERY, Slice, read_scores, slices
-from papers.rejection.rejection_curves import curve
+from papers.rejection.evaluated_rows import EVERY, Slice, read_scores, slice_responses
+from papers.rejection.rejection_curves import compute_accuracy_curve
 from papers.rejection.rejection_exhibits import FIGURES, QUESTION_ONLY
 
 # Line styles of the estimators in turn: colours of Okabe and Ito, each with its own dash.
@@ -39,7 +39,7 @@ _LINES: tuple[tuple[str, Any], ...] = (
 )
 _QUESTION_LINE: tuple[str, Any] = (GREEN, (0, (1, 1)))
 _WIDTH, _HEIGHT = 2.75, 2.45
-_TOGETHER = {"held_out": "unseen domains", "training": "training domains, test split"}
+_EVERY_TITLES = {"held_out": "unseen domains", "training": "training domains, test split"}
 _CAPTION = (
     "Accuracy of the responses that are kept when the least certain ones are rejected. On the left none are; on "
     "the far right only a few are left, and each one matters. Grey: the accuracy of all responses, "
@@ -70,10 +70,10 @@ def figure_curves_by_domain(
 ) -> Drawing:
     """Draw a panel for each labelled domain of one model, after a panel for all domains of each distribution."""
     panels = []
-    for part in _in_order(inputs.by_model[inputs.model]):
-        title = _TOGETHER[part.role] if part.benchmark == EVERY else f"{part.benchmark} ({ROLES[part.role]})"
+    for part in _sort_slices(inputs.by_model[inputs.model]):
+        title = _EVERY_TITLES[part.role] if part.benchmark == EVERY else f"{part.benchmark} ({ROLES[part.role]})"
         panels.append(AssessorPanel(title, part.rows, inputs.model))
-    return _drawing(
+    return _draw_panels(
         panels,
         inputs.names,
         inputs.accuracies,
@@ -88,15 +88,15 @@ def figure_curves_by_model(
     """Draw two panels per model: all unseen domains together, and the test splits of all training domains."""
     panels = []
     for model, parts in inputs.by_model.items():
-        for part in _in_order(parts):
+        for part in _sort_slices(parts):
             if part.benchmark == EVERY:
-                panels.append(AssessorPanel(f"{model}: {_TOGETHER[part.role]}", part.rows, model))
-    return _drawing(
+                panels.append(AssessorPanel(f"{model}: {_EVERY_TITLES[part.role]}", part.rows, model))
+    return _draw_panels(
         panels, inputs.names, inputs.accuracies, f"Assessors trained on {inputs.group.benchmarks}", inputs.label
     )
 
 
-def _in_order(slices: Sequence[Slice]) -> list[Slice]:
+def _sort_slices(slices: Sequence[Slice]) -> list[Slice]:
     """The slices with responses: all domains before single ones, unseen ones first, by falling accuracy."""
 
     def key(part: Slice) -> tuple[bool, int, float]:
@@ -106,7 +106,7 @@ def _in_order(slices: Sequence[Slice]) -> list[Slice]:
     return sorted((part for part in slices if len(part.rows)), key=key)
 
 
-def _drawing(
+def _draw_panels(
     panels: Sequence[AssessorPanel], names: Sequence[str], accuracies: Sequence[float], title: str, label: str
 ) -> Drawing:
     if not panels:
@@ -117,19 +117,24 @@ def _drawing(
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flatten()
     for axes in grid[len(panels) :]:
         axes.remove()
-    lines = _lines(names)
+    line_styles = _choose_line_styles(names)
     for axes, panel in zip(grid, panels, strict=False):
-        _draw(axes, panel, lines, accuracies)
+        _draw_panel(axes, panel, line_styles, accuracies)
     for axes in grid[max(0, len(panels) - columns) : len(panels)]:
         axes.set_xlabel("Share rejected", fontsize=9)
         axes.tick_params(labelbottom=True)
     for axes in grid[: len(panels) : columns]:
         axes.set_ylabel("Accuracy of the rest", fontsize=9)
     legend = collect_legend(grid[: len(panels)])
-    look: dict[str, Any] = {"loc": "outside lower center", "ncols": min(4, columns), "frameon": False, "fontsize": 9}
-    figure.legend(list(legend.values()), list(legend), title=title, **look)
-    thin = ", ".join(f"{accuracy:g}" for accuracy in accuracies)
-    return Drawing(figure, " ".join([f"{_CAPTION}{thin}.", *_missing_lines(panels, names)]))
+    legend_style: dict[str, Any] = {
+        "loc": "outside lower center",
+        "ncols": min(4, columns),
+        "frameon": False,
+        "fontsize": 9,
+    }
+    figure.legend(list(legend.values()), list(legend), title=title, **legend_style)
+    levels = ", ".join(f"{accuracy:g}" for accuracy in accuracies)
+    return Drawing(figure, " ".join([f"{_CAPTION}{levels}.", *_missing_lines(panels, names)]))
 
 
 def _missing_lines(panels: Sequence[AssessorPanel], names: Sequence[str]) -> list[str]:
@@ -143,23 +148,30 @@ def _missing_lines(panels: Sequence[AssessorPanel], names: Sequence[str]) -> lis
     return sentences
 
 
-def _lines(names: Sequence[str]) -> dict[str, tuple[str, Any]]:
+def _choose_line_styles(names: Sequence[str]) -> dict[str, tuple[str, Any]]:
     """Colour and dash of every assessor."""
     estimators = [name for name in names if name != QUESTION_ONLY]
-    lines = {name: _LINES[place % len(_LINES)] for place, name in enumerate(estimators)}
-    return lines | {QUESTION_ONLY: _QUESTION_LINE}
+    line_styles = {name: _LINES[place % len(_LINES)] for place, name in enumerate(estimators)}
+    return line_styles | {QUESTION_ONLY: _QUESTION_LINE}
 
 
-def _draw(axes: Axes, panel: AssessorPanel, lines: dict[str, tuple[str, Any]], accuracies: Sequence[float]) -> None:
+def _draw_panel(
+    axes: Axes, panel: AssessorPanel, line_styles: dict[str, tuple[str, Any]], accuracies: Sequence[float]
+) -> None:
     correct, n = panel.rows["label"].to_numpy(), len(panel.rows)
     for accuracy in accuracies:
         axes.axhline(accuracy, color="0.85", linewidth=0.7, zorder=1)
     axes.axhline(correct.mean(), color="0.5", linewidth=1, label="no order (random)", zorder=2)
-    for name, (color, dash) in lines.items():
+    for name, (color, dash) in line_styles.items():
         if name in panel.rows.columns:
             rejected = 1 - np.arange(1, n + 1) / n
-            look: dict[str, Any] = {"color": color, "linestyle": dash, "linewidth": 1.5, "zorder": 3}
-            axes.plot(rejected, curve(panel.rows[name].to_numpy(), correct), label=assessor_title(name), **look)
+            line_style: dict[str, Any] = {"color": color, "linestyle": dash, "linewidth": 1.5, "zorder": 3}
+            axes.plot(
+                rejected,
+                compute_accuracy_curve(panel.rows[name].to_numpy(), correct),
+                label=assessor_title(name),
+                **line_style,
+            )
     axes.set(xlim=(0, 1), ylim=(0, 1.03))
     axes.set_title(f"{panel.title}\n{n:,} responses, accuracy {format_number(correct.mean(), '.2f')}", fontsize=8.5)
     style_axes(axes)
@@ -177,14 +189,14 @@ def write_figures(
 ) -> None:
     """Write the figures, by the names of their files, to `folder`."""
     responses = read_by_owner(OBSERVATIONS, observations, {"model": models})
-    assessed = read_scores(scores, questions)
+    score_rows = read_scores(scores, questions)
     group = find_training_group(settings["groups"], settings["headline_group"])
-    wanted = settings["assessors"][group.group]
+    group_assessors = settings["assessors"][group.group]
     by_model = {}
     for model in models:
-        by_model[model] = list(slices(responses.filter(model=model), assessed, group.group, wanted))
-    present = {name for parts in by_model.values() for part in parts for name in part.assessors}
-    names = [name for name in wanted if name in present]
+        by_model[model] = list(slice_responses(responses.filter(model=model), score_rows, group.group, group_assessors))
+    scored_assessors = {name for parts in by_model.values() for part in parts for name in part.assessors}
+    names = [name for name in group_assessors if name in scored_assessors]
     inputs = RejectionFigureInputs(
         label=settings["label"], by_model=by_model, group=group, names=names, accuracies=settings["accuracies"]
     )

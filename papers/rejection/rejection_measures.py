@@ -9,8 +9,8 @@ import polars as pl
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.bootstrap import draw_resamples, percentile_interval
-from papers.rejection.evaluated_rows import EVERY, Slice, read_scores, slices
-from papers.rejection.rejection_curves import kept, measures, threshold
+from papers.rejection.evaluated_rows import EVERY, Slice, read_scores, slice_responses
+from papers.rejection.rejection_curves import apply_threshold, find_threshold, measure_curves
 from papers.rejection.rejection_exhibits import (
     QUESTION_ONLY,
     coverage_measure,
@@ -41,23 +41,23 @@ def write_measures(
     observations: str, scores: Sequence[str], questions: str, settings: RejectionMeasureSettings, output: str
 ) -> None:
     """Write the measures of one model, from its observations and the scores of its named groups."""
-    rows = measure(OBSERVATIONS.read(observations, _COLUMNS), read_scores(scores, [questions]), settings)
+    rows = measure_model(OBSERVATIONS.read(observations, _COLUMNS), read_scores(scores, [questions]), settings)
     MEASURES.write(rows, output, {"settings": dict(settings)})
 
 
-def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: RejectionMeasureSettings) -> pl.DataFrame:
+def measure_model(observations: pl.DataFrame, scores: pl.DataFrame, settings: RejectionMeasureSettings) -> pl.DataFrame:
     """A frame of contract MEASURES from the observations of one model and a frame ASSESSMENTS.
 
     An assessor that gives no scores, or could not be fitted, has no rows.
     """
     rows = []
-    for group, wanted in settings["assessors"].items():
+    for group, assessors in settings["assessors"].items():
         # The first slice is of all training domains.
-        first, *others = slices(observations, scores, group, wanted)
-        names = first.assessors
-        chosen = _thresholds(first, names, settings["accuracies"])
-        for slice_ in (first, *others):
-            about = {
+        training_slice, *remaining_slices = slice_responses(observations, scores, group, assessors)
+        names = training_slice.assessors
+        thresholds = _choose_thresholds(training_slice, names, settings["accuracies"])
+        for slice_ in (training_slice, *remaining_slices):
+            slice_columns = {
                 "model": observations["model"][0],
                 "group": group,
                 "role": slice_.role,
@@ -65,95 +65,111 @@ def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: Rejectio
                 "n_responses": len(slice_.rows),
                 "accuracy": slice_.rows["label"].mean(),
             }
-            rows += [about | measure for measure in _of_slice(slice_, names, settings)]
-            rows += [about | measure for measure in _at_thresholds(slice_, chosen, settings)]
+            rows += [slice_columns | measure for measure in _measure_assessors(slice_, names, settings)]
+            rows += [slice_columns | measure for measure in _measure_thresholds(slice_, thresholds, settings)]
     return MEASURES.frame(rows)
 
 
-def _thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]) -> Thresholds:
+def _choose_thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]) -> Thresholds:
     """The threshold of each assessor for each accuracy, chosen on these responses."""
     label = slice_.rows["label"].to_numpy()
     thresholds = {}
     for name in names:
         scores = slice_.rows[name].to_numpy()
         for accuracy in accuracies:
-            thresholds[name, accuracy] = threshold(accuracy, scores, label)
+            thresholds[name, accuracy] = find_threshold(accuracy, scores, label)
     return thresholds
 
 
-def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: RejectionMeasureSettings) -> Iterator[dict[str, Any]]:
+def _measure_thresholds(
+    slice_: Slice, thresholds: Thresholds, settings: RejectionMeasureSettings
+) -> Iterator[dict[str, Any]]:
     """The thresholds on the slice that chose them; on an unseen domain, the share kept and its accuracy."""
     if slice_.role == "training":
         if slice_.benchmark == EVERY:
-            for (name, accuracy), limit in chosen.items():
-                reason = _no_threshold(accuracy) if limit is None else None
-                measure = {"assessor": name, "measure": threshold_measure(accuracy), "value": limit}
+            for (name, accuracy), threshold in thresholds.items():
+                reason = _explain_no_threshold(accuracy) if threshold is None else None
+                measure = {"assessor": name, "measure": threshold_measure(accuracy), "value": threshold}
                 yield measure | {"lower": None, "upper": None, "reason": reason}
         return
-    parts = _samples(slice_, settings)
-    for (name, accuracy), limit in chosen.items():
-        share = right = None
+    sample_counts = _draw_samples(slice_, settings)
+    for (name, accuracy), threshold in thresholds.items():
+        share = kept_accuracy = None
         reason = NO_RESPONSE
         if len(slice_.rows):
             # Above all scores if there is no threshold, so that no response is kept.
-            share, right = _kept_of_samples(slice_, name, np.inf if limit is None else limit, parts)
-            reason = _no_threshold(accuracy) if limit is None else "no response reaches the threshold"
-        yield {"assessor": name, "measure": kept_measure(accuracy), **_row(share, NO_RESPONSE)}
-        yield {"assessor": name, "measure": kept_accuracy_measure(accuracy), **_row(right, reason)}
+            share, kept_accuracy = _apply_to_samples(
+                slice_, name, np.inf if threshold is None else threshold, sample_counts
+            )
+            reason = _explain_no_threshold(accuracy) if threshold is None else "no response reaches the threshold"
+        yield {"assessor": name, "measure": kept_measure(accuracy), **_summarise_samples(share, NO_RESPONSE)}
+        yield {
+            "assessor": name,
+            "measure": kept_accuracy_measure(accuracy),
+            **_summarise_samples(kept_accuracy, reason),
+        }
 
 
-def _kept_of_samples(
-    slice_: Slice, name: str, limit: float, parts: Sequence[np.ndarray]
+def _apply_to_samples(
+    slice_: Slice, assessor: str, threshold: float, sample_counts: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The share kept by an assessor's threshold and its accuracy, for each sample of all parts."""
-    scores, label = slice_.rows[name].to_numpy(), slice_.rows["label"].to_numpy()
+    scores, label = slice_.rows[assessor].to_numpy(), slice_.rows["label"].to_numpy()
     shares, accuracies = [], []
-    for counts in parts:
-        share, right = kept(limit, scores, label, counts)
+    for counts in sample_counts:
+        share, accuracy = apply_threshold(threshold, scores, label, counts)
         shares.append(share)
-        accuracies.append(right)
+        accuracies.append(accuracy)
     return np.concatenate(shares), np.concatenate(accuracies)
 
 
-def _no_threshold(accuracy: float) -> str:
+def _explain_no_threshold(accuracy: float) -> str:
     return f"no threshold reaches {accuracy:g} on the training group"
 
 
-def _of_slice(slice_: Slice, names: Sequence[str], settings: RejectionMeasureSettings) -> Iterator[dict[str, Any]]:
+def _measure_assessors(
+    slice_: Slice, names: Sequence[str], settings: RejectionMeasureSettings
+) -> Iterator[dict[str, Any]]:
     """All measures of all assessors on one slice. All use the same bootstrap samples, so gains are paired."""
     label, accuracies = slice_.rows["label"].to_numpy(), settings["accuracies"]
     reason = NO_RESPONSE
-    by_name: dict[str, dict[str, np.ndarray]] = {}
+    by_assessor: dict[str, dict[str, np.ndarray]] = {}
     if len(label):
         reason = f"all responses are {'correct' if label[0] else 'incorrect'}"
-        parts = _samples(slice_, settings)
+        sample_counts = _draw_samples(slice_, settings)
         for name in names:
-            samples = [measures(slice_.rows[name].to_numpy(), label, accuracies, counts) for counts in parts]
+            samples = [
+                measure_curves(slice_.rows[name].to_numpy(), label, accuracies, counts) for counts in sample_counts
+            ]
             coverage = np.concatenate([sample.coverage for sample in samples])
-            by_name[name] = {
+            by_assessor[name] = {
                 "auarc": np.concatenate([sample.auarc for sample in samples]),
                 "prr": np.concatenate([sample.prr for sample in samples]),
             }
-            for place, accuracy in enumerate(accuracies):
-                by_name[name][coverage_measure(accuracy)] = coverage[:, place]
+            for column, accuracy in enumerate(accuracies):
+                by_assessor[name][coverage_measure(accuracy)] = coverage[:, column]
     for name in names:
-        kinds = ["auarc", "prr", *map(coverage_measure, accuracies)]
+        measure_names = ["auarc", "prr", *map(coverage_measure, accuracies)]
         if name != QUESTION_ONLY and QUESTION_ONLY in names:
-            kinds.append("gain")
-            if by_name:
-                by_name[name]["gain"] = by_name[name]["auarc"] - by_name[QUESTION_ONLY]["auarc"]
-        for kind in kinds:
-            yield {"assessor": name, "measure": kind, **_row(by_name.get(name, {}).get(kind), reason)}
+            measure_names.append("gain")
+            if by_assessor:
+                by_assessor[name]["gain"] = by_assessor[name]["auarc"] - by_assessor[QUESTION_ONLY]["auarc"]
+        for measure_name in measure_names:
+            yield {
+                "assessor": name,
+                "measure": measure_name,
+                **_summarise_samples(by_assessor.get(name, {}).get(measure_name), reason),
+            }
 
 
-def _samples(slice_: Slice, settings: RejectionMeasureSettings) -> list[np.ndarray]:
+def _draw_samples(slice_: Slice, settings: RejectionMeasureSettings) -> list[np.ndarray]:
     """The weights of each response in the sample, then in bootstrap samples; the same for every call."""
     n = len(slice_.rows)
-    drawn = draw_resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []
-    return [np.ones((1, n), dtype=np.int64), *drawn]
+    resamples = draw_resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []
+    return [np.ones((1, n), dtype=np.int64), *resamples]
 
 
-def _row(samples: np.ndarray | None, reason: str) -> dict[str, Any]:
+def _summarise_samples(samples: np.ndarray | None, reason: str) -> dict[str, Any]:
     """A value, the first of `(1 + n_samples,)`, with its interval from the others; null with the reason."""
     if samples is None or np.isnan(samples[0]):
         return {"value": None, "lower": None, "upper": None, "reason": reason}

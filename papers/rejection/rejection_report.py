@@ -14,9 +14,9 @@ from entropy_sentinel.study.analyses.display_names import TrainingGroup, find_tr
 from papers.rejection.assessor_names import (
     DISTRIBUTIONS,
     RejectionExhibitSettings,
-    absent_notes,
     assessor_title,
-    domain_notes,
+    note_absent_assessors,
+    note_excluded_domains,
 )
 from papers.rejection.evaluated_rows import EVERY
 from papers.rejection.rejection_exhibits import (
@@ -37,7 +37,7 @@ class RejectionSummary:
     n_responses: int
     accuracy: float
     by_assessor: dict[str, dict[str, dict[str, Any]]]
-    own: str
+    own_estimator: str
 
     @property
     def title(self) -> str:
@@ -47,18 +47,20 @@ class RejectionSummary:
     @property
     def verdict(self) -> str:
         """One sentence: what the trace adds to the question."""
-        gain = self.by_assessor.get(self.own, {}).get("gain")
+        gain = self.by_assessor.get(self.own_estimator, {}).get("gain")
         if gain is None:
             return "The gain of the trace is unknown: one of the two assessors could not be fitted."
-        size = f"AUARC {format_number(gain['value'], '+.3f')}, 95 % interval {format_interval(gain, '+.3f')}"
+        gain_text = f"AUARC {format_number(gain['value'], '+.3f')}, 95 % interval {format_interval(gain, '+.3f')}"
         if gain["lower"] > 0:
-            return f"The trace improves on the question-only assessor ({size})."
+            return f"The trace improves on the question-only assessor ({gain_text})."
         if gain["upper"] < 0:
-            return f"The question-only assessor ranks these responses better than the trace does ({size})."
-        return f"There is no clear gain of the trace over the question-only assessor ({size})."
+            return f"The question-only assessor ranks these responses better than the trace does ({gain_text})."
+        return f"There is no clear gain of the trace over the question-only assessor ({gain_text})."
 
 
-def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str]) -> list[RejectionSummary]:
+def summarise_assessors(
+    measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str]
+) -> list[RejectionSummary]:
     """One summary per model and distribution that has labelled responses, out of distribution first."""
     rows = measures.filter(
         pl.col("group") == group.group,
@@ -66,17 +68,17 @@ def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[
         pl.col("n_responses") > 0,
         pl.col("assessor").is_in(assessors),
     )
-    shown = []
+    summaries = []
     for model in rows["model"].unique(maintain_order=True):
         for role in DISTRIBUTIONS:
             part = rows.filter(model=model, role=role)
             if len(part):
-                by_name: dict[str, dict[str, dict[str, Any]]] = {}
+                by_assessor: dict[str, dict[str, dict[str, Any]]] = {}
                 for row in part.iter_rows(named=True):
-                    by_name.setdefault(row["assessor"], {})[row["measure"]] = row
+                    by_assessor.setdefault(row["assessor"], {})[row["measure"]] = row
                 n_responses, accuracy = part["n_responses"][0], part["accuracy"][0]
-                shown.append(RejectionSummary(model, role, n_responses, accuracy, by_name, group.estimator))
-    return shown
+                summaries.append(RejectionSummary(model, role, n_responses, accuracy, by_assessor, group.estimator))
+    return summaries
 
 
 _LEGEND = (
@@ -86,39 +88,40 @@ _LEGEND = (
 )
 
 
-def _kept(of: Mapping[str, Mapping[str, Any]], accuracy: float) -> str:
+def _format_kept(by_measure: Mapping[str, Mapping[str, Any]], accuracy: float) -> str:
     """Format an assessor's rows by measure as `0.42 at 0.87 (0.51)`; only the last where the threshold is chosen."""
-    most = format_number(of[coverage_measure(accuracy)]["value"], ".2f")
-    if kept_measure(accuracy) not in of:
-        return most
-    share, right = of[kept_measure(accuracy)]["value"], of[kept_accuracy_measure(accuracy)]["value"]
-    return f"{format_number(share, '.2f')} at {format_number(right, '.2f')} ({most})"
+    coverage = format_number(by_measure[coverage_measure(accuracy)]["value"], ".2f")
+    if kept_measure(accuracy) not in by_measure:
+        return coverage
+    share = by_measure[kept_measure(accuracy)]["value"]
+    kept_accuracy = by_measure[kept_accuracy_measure(accuracy)]["value"]
+    return f"{format_number(share, '.2f')} at {format_number(kept_accuracy, '.2f')} ({coverage})"
 
 
-def summarise(
+def format_summary(
     measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str], accuracies: Sequence[float]
 ) -> str:
     """The summary as text: AUARC of each assessor by model and distribution, what it keeps, the trace's gain."""
     parts = [f"Responses that can be kept at a required accuracy, trained on {group.benchmarks} ({group.title})"]
-    for summary in summaries(measures, group, assessors):
+    for summary in summarise_assessors(measures, group, assessors):
         headings = ["assessor", "AUARC", *(f"for {accuracy:g}" for accuracy in accuracies)]
         rows = []
-        for name, of_assessor in summary.by_assessor.items():
-            area = of_assessor["auarc"]
+        for name, by_measure in summary.by_assessor.items():
+            area = by_measure["auarc"]
             cells = [assessor_title(name), f"{format_number(area['value'], '.3f')} ({format_interval(area)})"]
-            rows.append(cells + [_kept(of_assessor, accuracy) for accuracy in accuracies])
+            rows.append(cells + [_format_kept(by_measure, accuracy) for accuracy in accuracies])
         title = f"{summary.title}: {summary.n_responses:,} responses, {format_number(summary.accuracy)} of them correct"
         parts.append(indent_lines(title, [*format_text_table(headings, rows), summary.verdict]))
     if len(parts) == 1:
         parts.append("No results for this training group.")
     else:
         parts.append("\n".join(_LEGEND))
-    if notes := domain_notes(measures.filter(pl.col("group") == group.group)):
+    if notes := note_excluded_domains(measures.filter(pl.col("group") == group.group)):
         parts.append("\n".join(notes))
     return "\n\n".join(parts) + "\n"
 
 
-def _names_of(accuracy: float) -> dict[str, str]:
+def _name_measures(accuracy: float) -> dict[str, str]:
     """A wanted accuracy, and the names of its measures, for the template."""
     return {
         "wanted": f"{accuracy:g}",
@@ -141,22 +144,22 @@ def write_report(
     """Write the page and the summary."""
     rows = read_by_owner(MEASURES, measures, {"model": models})
     group = find_training_group(settings["groups"], settings["headline_group"])
-    names, accuracies = settings["assessors"][group.group], settings["accuracies"]
-    own = rows.filter(pl.col("group") == group.group)
+    assessors, accuracies = settings["assessors"][group.group], settings["accuracies"]
+    group_rows = rows.filter(pl.col("group") == group.group)
     save_report(
         __file__,
         page,
         summary,
-        text=summarise(rows, group, names, accuracies),
+        text=format_summary(rows, group, assessors, accuracies),
         tables=tables,
         figures=figures,
         title="Which responses can be kept",
         label=settings["label"],
         group=group,
         estimator=assessor_title(group.estimator),
-        summaries=summaries(own, group, names),
-        accuracies=list(map(_names_of, accuracies)),
+        summaries=summarise_assessors(group_rows, group, assessors),
+        accuracies=list(map(_name_measures, accuracies)),
         assessor_title=assessor_title,
         span=format_interval,
-        notes=[*absent_notes(rows, [group], settings["assessors"]), *domain_notes(own)],
+        notes=[*note_absent_assessors(rows, [group], settings["assessors"]), *note_excluded_domains(group_rows)],
     )

@@ -39,13 +39,13 @@ class Rejection(Analysis):
     resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples per interval")
 
     @model_validator(mode="after")
-    def _known(self) -> "Rejection":
+    def _check_estimators(self) -> "Rejection":
         check_names("estimator in estimators:", self.estimators or [], [OWN, *ESTIMATORS])
         return self
 
     def obstacle(self, studied: StudyNames) -> str | None:
         """See `Analysis.obstacle`."""
-        if self._named(studied):
+        if self._list_named_groups(studied):
             return None
         return "no named group is run, and only named groups keep estimators"
 
@@ -53,17 +53,17 @@ class Rejection(Analysis):
         """See `Analysis.fitted`."""
         axes = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
         run, lines = self.select_names(studied, axes)
-        named, headline = self._named(studied), run["headline_group"]
-        wanted = [*(run["groups"] or named), *headline]
-        groups = [name for name in named if name in wanted]
+        named_groups, headline_groups = self._list_named_groups(studied), run["headline_group"]
+        wanted = [*(run["groups"] or named_groups), *headline_groups]
+        groups = [name for name in named_groups if name in wanted]
         complete = {
             "judges": run["judges"] or studied.judges,
             "groups": groups,
-            "headline_group": (headline or groups)[0],
+            "headline_group": (headline_groups or groups)[0],
             "estimators": run["estimators"] or studied.kept,
             **self.exhibits(),
         }
         return self.model_copy(update=complete), lines
 
-    def _named(self, studied: StudyNames) -> list[str]:
+    def _list_named_groups(self, studied: StudyNames) -> list[str]:
         return [name for name in studied.groups if name in studied.names_by_axis["groups"]]

@@ -19,10 +19,10 @@ from papers.rejection.assessor_names import (
     KEPT_NOTES,
     OWN_TITLE,
     RejectionExhibitSettings,
-    absent_notes,
     assessor_title,
-    domain_notes,
     domain_title,
+    note_absent_assessors,
+    note_excluded_domains,
     short_title,
 )
 from papers.rejection.evaluated_rows import EVERY
@@ -54,25 +54,25 @@ class RejectionTableInputs(ExhibitInputs):
 
 def table_auarc(inputs: RejectionTableInputs) -> Table:
     """Tabulate AUARC of every assessor by training group, model and domain, and what the trace adds to the question."""
-    named = [find_training_group(inputs.groups, name) for name in inputs.groups]
+    groups = [find_training_group(inputs.groups, name) for name in inputs.groups]
     rows = []
     titles: dict[str, None] = {}
-    for group in named:
-        own = inputs.measures.filter(
+    for group in groups:
+        group_rows = inputs.measures.filter(
             pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
         )
-        for of_domain, cells in _by_domain(own):
+        for domain_columns, cells in _iterate_domains(group_rows):
             areas = {}
             for (name, measure), cell in cells.items():
                 if measure == "auarc":
                     areas[short_title(name, group)] = cell["value"]
             titles |= dict.fromkeys(areas)
             gain = cells.get((group.estimator, "gain"), {})
-            adds = {"Trace adds": gain.get("value"), "from": gain.get("lower"), "to": gain.get("upper")}
-            rows.append({"Training group": group.title} | of_domain | areas | adds)
-    keys, last = ["Training group", "Model", "Questions", "Domain"], assessor_title(QUESTION_ONLY)
-    in_order = sorted(titles, key=lambda title: title == last)
-    numbers = ["Responses", "Accuracy", *in_order, "Trace adds", "from", "to"]
+            gain_columns = {"Trace adds": gain.get("value"), "from": gain.get("lower"), "to": gain.get("upper")}
+            rows.append({"Training group": group.title} | domain_columns | areas | gain_columns)
+    keys, last_title = ["Training group", "Model", "Questions", "Domain"], assessor_title(QUESTION_ONLY)
+    ordered_titles = sorted(titles, key=lambda title: title == last_title)
+    numbers = ["Responses", "Accuracy", *ordered_titles, "Trace adds", "from", "to"]
     return Table(
         "Area under the accuracy-rejection curve (AUARC): the mean accuracy of what is kept, over all coverages. "
         "A random order has the accuracy of all responses.",
@@ -83,9 +83,9 @@ def table_auarc(inputs: RejectionTableInputs) -> Table:
             DISTRIBUTION_NOTE,
             EVERY_NOTE,
             INTERVAL_NOTE,
-            *(f"{OWN_TITLE}, {group.title}: {assessor_title(group.estimator)}." for group in named),
-            *absent_notes(inputs.measures, named, inputs.assessors),
-            *domain_notes(inputs.measures),
+            *(f"{OWN_TITLE}, {group.title}: {assessor_title(group.estimator)}." for group in groups),
+            *note_absent_assessors(inputs.measures, groups, inputs.assessors),
+            *note_excluded_domains(inputs.measures),
         ),
         decimals=DECIMALS,
     )
@@ -96,31 +96,31 @@ def table_coverage(
 ) -> Table:
     """Tabulate the headline group's kept and largest possible shares, by model, domain, assessor and accuracy."""
     group = find_training_group(inputs.groups, inputs.headline_group)
-    own = inputs.measures.filter(
+    group_rows = inputs.measures.filter(
         pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
     )
     keys, rows = ["Model", "Questions", "Domain", "Assessor", "Accuracy at least"], []
     numbers = ["Threshold", "Kept", "Accuracy of kept", "from", "to", "Coverage", "coverage from", "coverage to"]
-    for of_domain, cells in _by_domain(own):
+    for domain_columns, cells in _iterate_domains(group_rows):
         for assessor in dict.fromkeys(assessor for assessor, _ in cells):
             for accuracy in inputs.accuracies:
                 threshold = cells.get((assessor, threshold_measure(accuracy)), {})
                 kept = cells.get((assessor, kept_measure(accuracy)), {})
-                right = cells.get((assessor, kept_accuracy_measure(accuracy)), {})
-                most = cells.get((assessor, coverage_measure(accuracy)), {})
+                kept_accuracy = cells.get((assessor, kept_accuracy_measure(accuracy)), {})
+                coverage = cells.get((assessor, coverage_measure(accuracy)), {})
                 row = {
                     "Assessor": short_title(assessor, group),
                     "Accuracy at least": f"{accuracy:g}",
                     "Threshold": threshold.get("value"),
                     "Kept": kept.get("value"),
-                    "Accuracy of kept": right.get("value"),
-                    "from": right.get("lower"),
-                    "to": right.get("upper"),
-                    "Coverage": most.get("value"),
-                    "coverage from": most.get("lower"),
-                    "coverage to": most.get("upper"),
+                    "Accuracy of kept": kept_accuracy.get("value"),
+                    "from": kept_accuracy.get("lower"),
+                    "to": kept_accuracy.get("upper"),
+                    "Coverage": coverage.get("value"),
+                    "coverage from": coverage.get("lower"),
+                    "coverage to": coverage.get("upper"),
                 }
-                rows.append(of_domain | row)
+                rows.append(domain_columns | row)
     return Table(
         "Share kept at a required accuracy by a threshold chosen on the training group's test split, and the "
         f"largest share that could be kept, training group {group.title} ({group.benchmarks}).",
@@ -133,8 +133,8 @@ def table_coverage(
             EVERY_NOTE,
             INTERVAL_NOTE,
             f"{OWN_TITLE}: {assessor_title(group.estimator)}.",
-            *absent_notes(inputs.measures, [group], inputs.assessors),
-            *domain_notes(inputs.measures),
+            *note_absent_assessors(inputs.measures, [group], inputs.assessors),
+            *note_excluded_domains(inputs.measures),
         ),
         decimals=DECIMALS,
     )
@@ -143,12 +143,12 @@ def table_coverage(
 def table_areas(inputs: RejectionTableInputs) -> Table:
     """Tabulate the headline group: AUARC and PRR by model, domain and assessor."""
     group = find_training_group(inputs.groups, inputs.headline_group)
-    own = inputs.measures.filter(
+    group_rows = inputs.measures.filter(
         pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
     )
     keys, rows = ["Model", "Questions", "Domain", "Assessor"], []
     numbers = ["Responses", "Accuracy", "AUARC", "from", "to", "PRR"]
-    for of_domain, cells in _by_domain(own):
+    for domain_columns, cells in _iterate_domains(group_rows):
         for assessor in dict.fromkeys(assessor for assessor, _ in cells):
             area = cells[assessor, "auarc"]
             row = {
@@ -158,8 +158,8 @@ def table_areas(inputs: RejectionTableInputs) -> Table:
                 "to": area["upper"],
                 "PRR": cells[assessor, "prr"]["value"],
             }
-            rows.append(of_domain | row)
-    undefined = own.filter(pl.col("measure") == "prr", pl.col("value").is_null(), pl.col("n_responses") > 0)
+            rows.append(domain_columns | row)
+    undefined = group_rows.filter(pl.col("measure") == "prr", pl.col("value").is_null(), pl.col("n_responses") > 0)
     return Table(
         "Area under the accuracy-rejection curve (AUARC), and its position between a random order (0) and a "
         f"perfect one (1, PRR), training group {group.title} ({group.benchmarks}).",
@@ -169,40 +169,40 @@ def table_areas(inputs: RejectionTableInputs) -> Table:
             EVERY_NOTE,
             INTERVAL_NOTE,
             f"{OWN_TITLE}: {assessor_title(group.estimator)}.",
-            *absent_notes(inputs.measures, [group], inputs.assessors),
+            *note_absent_assessors(inputs.measures, [group], inputs.assessors),
             *missing_notes(
                 ("PRR", row["reason"], f"{row['model']}, {domain_title(row['benchmark'])}")
                 for row in undefined.iter_rows(named=True)
             ),
-            *domain_notes(inputs.measures),
+            *note_excluded_domains(inputs.measures),
         ),
         decimals=DECIMALS,
     )
 
 
-def _by_domain(
+def _iterate_domains(
     measures: pl.DataFrame,
 ) -> Iterator[tuple[dict[str, Any], dict[tuple[str, str], dict[str, Any]]]]:
     """Yield the columns that identify a model's domain, and its rows of MEASURES by assessor and measure.
 
     Models in their order, out of distribution first, without excluded domains.
     """
-    order = pl.col("role").cast(pl.Enum(list(DISTRIBUTIONS)))
-    place = pl.col("model").cast(pl.Enum(measures["model"].unique(maintain_order=True)))
-    shown = measures.filter(pl.col("n_responses") > 0).sort(place, order, maintain_order=True)
-    for (model, role, benchmark), part in shown.group_by("model", "role", "benchmark", maintain_order=True):
-        of_domain = {
+    role_order = pl.col("role").cast(pl.Enum(list(DISTRIBUTIONS)))
+    model_order = pl.col("model").cast(pl.Enum(measures["model"].unique(maintain_order=True)))
+    nonempty_rows = measures.filter(pl.col("n_responses") > 0).sort(model_order, role_order, maintain_order=True)
+    for (model, role, benchmark), part in nonempty_rows.group_by("model", "role", "benchmark", maintain_order=True):
+        domain_columns = {
             "Model": model,
             "Questions": DISTRIBUTIONS[role],
             "Domain": domain_title(benchmark),
             "Responses": part["n_responses"][0],
             "Accuracy": part["accuracy"][0],
         }
-        yield of_domain, {(row["assessor"], row["measure"]): row for row in part.iter_rows(named=True)}
+        yield domain_columns, {(row["assessor"], row["measure"]): row for row in part.iter_rows(named=True)}
 
 
 # The columns that identify a row of the measures, except the measure.
-_OF = ("model", "role", "benchmark", "assessor")
+_PAIR_KEY = ("model", "role", "benchmark", "assessor")
 
 
 def table_best_pairs(
@@ -211,12 +211,12 @@ def table_best_pairs(
     """Tabulate the pairs of model and assessor with the largest coverage at each accuracy, by distribution."""
     keys = ["Training group", "Questions", "Accuracy at least", "Rank", "Model", "Assessor"]
     numbers = ["Coverage", "from", "to", "Kept", "Accuracy of kept", "AUARC", "Accuracy of all"]
-    rows, named = [], [find_training_group(inputs.groups, name) for name in inputs.groups]
-    for group in named:
+    rows, groups = [], [find_training_group(inputs.groups, name) for name in inputs.groups]
+    for group in groups:
         for role, title in DISTRIBUTIONS.items():
             pairs = inputs.measures.filter(group=group.group, role=role, benchmark=EVERY)
             for accuracy in inputs.accuracies:
-                for rank, pair in enumerate(best_pairs(pairs, inputs.assessors[group.group], accuracy, inputs.best), 1):
+                for rank, pair in enumerate(rank_pairs(pairs, inputs.assessors[group.group], accuracy, inputs.best), 1):
                     row = {
                         "Training group": group.title,
                         "Questions": title,
@@ -242,26 +242,30 @@ def table_best_pairs(
             INTERVAL_NOTE,
             "Equal coverages are ranked by AUARC. Coverage 0: no subset of the responses reaches the accuracy.",
             *KEPT_NOTES,
-            *absent_notes(inputs.measures, named, inputs.assessors),
-            *domain_notes(inputs.measures),
+            *note_absent_assessors(inputs.measures, groups, inputs.assessors),
+            *note_excluded_domains(inputs.measures),
         ),
         decimals=DECIMALS,
     )
 
 
-def best_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float, best: int) -> list[dict[str, Any]]:
+def rank_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float, best: int) -> list[dict[str, Any]]:
     """The rows of MEASURES with the largest coverages at this accuracy; ties are ordered by AUARC.
 
     With them `auarc`, and `kept` and `kept_accuracy` by the threshold of the training group, null in distribution.
     """
-    wanted = measures.filter(pl.col("assessor").is_in(assessors), pl.col("value").is_not_null())
-    covered = wanted.filter(measure=coverage_measure(accuracy))
-    further = {"auarc": "auarc", "kept": kept_measure(accuracy), "kept_accuracy": kept_accuracy_measure(accuracy)}
-    for name, measure in further.items():
-        values = wanted.filter(measure=measure).select(*_OF, pl.col("value").alias(name))
-        covered = covered.join(values, on=_OF, how="left", maintain_order="left")
-    order = covered.sort("value", "auarc", "model", "assessor", descending=[True, True, False, False])
-    return order.head(best).rows(named=True)
+    assessor_rows = measures.filter(pl.col("assessor").is_in(assessors), pl.col("value").is_not_null())
+    coverages = assessor_rows.filter(measure=coverage_measure(accuracy))
+    added_measures = {
+        "auarc": "auarc",
+        "kept": kept_measure(accuracy),
+        "kept_accuracy": kept_accuracy_measure(accuracy),
+    }
+    for name, measure in added_measures.items():
+        values = assessor_rows.filter(measure=measure).select(*_PAIR_KEY, pl.col("value").alias(name))
+        coverages = coverages.join(values, on=_PAIR_KEY, how="left", maintain_order="left")
+    ranked = coverages.sort("value", "auarc", "model", "assessor", descending=[True, True, False, False])
+    return ranked.head(best).rows(named=True)
 
 
 class RejectionTableSettings(RejectionExhibitSettings):

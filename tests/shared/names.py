@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 122,
-    "prepositions": 0.7,
-    "participles": 48,
-    "one_word": 244,
+    "words": 104,
+    "prepositions": 0.6,
+    "participles": 46,
+    "one_word": 226,
     "returns": 0.0,
     "repeated_files": 0,
 }

@@ -277,7 +277,7 @@ def test_rejection_compares_on_the_responses_that_have_the_signal(project: Proje
     code = """
 import polars as pl
 from observations import SETTINGS, observations
-from papers.rejection.evaluated_rows import slices
+from papers.rejection.evaluated_rows import slice_responses
 from entropy_sentinel.estimators.training_rows import fit_estimators
 from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.study.stages.estimate_stage import split_by_signals, select_training_rows
@@ -290,9 +290,10 @@ scores = pl.concat([
     predict_p_correct(fit_estimators(select_training_rows(seen, "a", SETTINGS), some).values(), seen)
     for seen, some in split_by_signals(known, names)
 ]).with_columns(group=pl.lit("a"))
-first = next(iter(slices(known, scores, "a", names)))
+first = next(iter(slice_responses(known, scores, "a", names)))
 try:
-    list(slices(known, scores.filter((pl.col("estimator") != "baseline-max") | (pl.col("p") > 0.5)), "a", names))
+    some_scores = scores.filter((pl.col("estimator") != "baseline-max") | (pl.col("p") > 0.5))
+    list(slice_responses(known, some_scores, "a", names))
 except ContractError as error:
     said = str(error)
 print(json.dumps([first.rows["item_id"].to_list(), first.rows.null_count().row(0), said]))

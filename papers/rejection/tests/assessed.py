@@ -8,7 +8,7 @@ import polars as pl
 from observations import observations
 from papers.rejection.rejection_exhibits import QUESTION_ONLY
 from papers.rejection.rejection_frames import ASSESSMENTS
-from papers.rejection.rejection_measures import measure
+from papers.rejection.rejection_measures import measure_model
 
 FOREST, BASELINE, ATC = "forest-10d-balanced-isotonic", "baseline-mtp", "atc-max"
 MODELS, DOMAINS, UNLABELLED = ("tiny-a", "tiny-b"), ("fractions", "logic", "words"), "puzzles"
@@ -54,4 +54,4 @@ def scores(frame: pl.DataFrame, assessors: dict[str, list[str]] = ASSESSORS) -> 
 def measured() -> pl.DataFrame:
     """A frame MEASURES of both models."""
     frames = [observed(model) for model in MODELS]
-    return pl.concat([measure(frame, scores(frame), SETTINGS) for frame in frames])
+    return pl.concat([measure_model(frame, scores(frame), SETTINGS) for frame in frames])

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from observations import SETTINGS, observations
-from papers.rejection.question_assessor import assess, write_assessments
+from papers.rejection.question_assessor import assess_questions, write_assessments
 from papers.rejection.rejection_frames import ASSESSMENTS
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -30,7 +30,7 @@ def questions(frame: pl.DataFrame = FRAME) -> pl.DataFrame:
 
 
 def test_scores_are_those_of_scikit_learn_on_the_rows_that_estimators_train_on() -> None:
-    result, reasons = assess(FRAME, questions(), ["a+b"])
+    result, reasons = assess_questions(FRAME, questions(), ["a+b"])
     assert reasons == {}
     rows = FRAME.join(questions(), on="item_id", maintain_order="left")
     train = rows.filter(pl.col("benchmark").is_in(["a", "b"]), pl.col("split") == "train")
@@ -48,7 +48,7 @@ def test_scores_are_those_of_scikit_learn_on_the_rows_that_estimators_train_on()
 def test_test_rows_and_labels_of_other_domains_have_no_say() -> None:
     other = pl.col("benchmark").is_in(["a", "b"]) & (pl.col("split") == "train")
     turned = FRAME.with_columns(label=pl.when(other).then("label").otherwise(~pl.col("label")))
-    assert assess(FRAME, questions(), ["a+b"])[0].equals(assess(turned, questions(), ["a+b"])[0])
+    assert assess_questions(FRAME, questions(), ["a+b"])[0].equals(assess_questions(turned, questions(), ["a+b"])[0])
 
 
 def test_rows_without_features_or_label_train_nothing_and_those_without_features_have_no_score() -> None:
@@ -57,15 +57,15 @@ def test_rows_without_features_or_label_train_nothing_and_those_without_features
         label=pl.when(row % 4 == 1).then(None).otherwise("label"),
         feature_reason=pl.when(row % 4 == 2).then(pl.lit("no token")).otherwise(None),
     )
-    result = assess(frame, questions(), ["a+b"])[0]
+    result = assess_questions(frame, questions(), ["a+b"])[0]
     alone = frame.filter(row % 4 != 2)
-    assert result.equals(assess(alone, questions(), ["a+b"])[0])
+    assert result.equals(assess_questions(alone, questions(), ["a+b"])[0])
     assert result["item_id"].to_list() == alone["item_id"].to_list()
 
 
 def test_samples_of_one_item_share_their_score() -> None:
     twice = pl.concat([FRAME, FRAME.with_columns(sample=pl.lit(1, pl.UInt16))])
-    result = assess(twice, questions(), ["a"])[0]
+    result = assess_questions(twice, questions(), ["a"])[0]
     assert (result.group_by("item_id").agg(pl.col("p").n_unique())["p"] == 1).all()
     assert len(result) == 2 * len(FRAME)
 
@@ -73,7 +73,7 @@ def test_samples_of_one_item_share_their_score() -> None:
 def test_groups_of_one_class_or_without_rows_have_no_scores_and_a_reason() -> None:
     right = pl.when(pl.col("benchmark") == "b").then(True).when(pl.col("benchmark") == "c").then(None)
     frame = FRAME.with_columns(label=right.otherwise("label"))
-    result, reasons = assess(frame, questions(), ["a", "b", "c", "a"])
+    result, reasons = assess_questions(frame, questions(), ["a", "b", "c", "a"])
     assert result["group"].unique().to_list() == ["a"]
     assert reasons == {
         "b": "all training rows are of one class: nothing to fit a classifier on",
@@ -92,5 +92,5 @@ def test_file_keeps_its_contract(groups: list[str], tmp_path: Path) -> None:
     OBSERVATIONS.write(FRAME, tmp_path / "m.parquet", {})
     output = tmp_path / "questions.parquet"
     write_assessments(str(tmp_path / "m.parquet"), [str(tmp_path / "items.parquet")], groups, str(output))
-    assert ASSESSMENTS.read(output).equals(assess(FRAME, questions(), groups)[0])
+    assert ASSESSMENTS.read(output).equals(assess_questions(FRAME, questions(), groups)[0])
     assert read_provenance(output)["model"] == "m"

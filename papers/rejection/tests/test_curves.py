@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from papers.rejection.rejection_curves import curve, kept, measures, threshold
+from papers.rejection.rejection_curves import apply_threshold, compute_accuracy_curve, find_threshold, measure_curves
 
 from entropy_sentinel.statistics.bootstrap import draw_resamples, percentile_interval
 
@@ -18,11 +18,11 @@ CURVE = [Fraction(1), Fraction(1), Fraction(2, 3), Fraction(3, 4), Fraction(3, 5
 
 
 def auarc(scores, correct) -> float:
-    return float(measures(scores, correct).auarc[0])
+    return float(measure_curves(scores, correct).auarc[0])
 
 
 def coverage_at(accuracy, scores, correct) -> float:
-    return float(measures(scores, correct, [accuracy]).coverage[0, 0])
+    return float(measure_curves(scores, correct, [accuracy]).coverage[0, 0])
 
 
 def by_brute_force(scores, correct) -> list[Fraction]:
@@ -49,11 +49,11 @@ def tied_cases(n_cases: int, seed: int = 3) -> list[tuple[list[float], list[bool
 def test_normalised_area_by_hand():
     # Perfect order of three correct of five: 1, 1, 1, 3/4, 3/5. Random order: 3/5 at every coverage.
     best, random = Fraction(87, 20) / 5, Fraction(3, 5)
-    result = measures(SCORES, CORRECT).prr[0]
+    result = measure_curves(SCORES, CORRECT).prr[0]
     assert result == pytest.approx(float((sum(CURVE) / 5 - random) / (best - random)), abs=1e-12)
-    assert measures([3, 2, 1, 0], [True, True, False, False]).prr[0] == pytest.approx(1, abs=1e-12)
-    assert measures([0, 1, 2, 3], [True, True, False, False]).prr[0] < 0
-    assert measures([1, 1, 1, 1], [True, True, False, False]).prr[0] == pytest.approx(0, abs=1e-12)
+    assert measure_curves([3, 2, 1, 0], [True, True, False, False]).prr[0] == pytest.approx(1, abs=1e-12)
+    assert measure_curves([0, 1, 2, 3], [True, True, False, False]).prr[0] < 0
+    assert measure_curves([1, 1, 1, 1], [True, True, False, False]).prr[0] == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: f"{len(case['scores'])} in {case['orders']} orders")
@@ -64,7 +64,7 @@ def test_area_is_lm_polygraphs_prediction_rejection_area(case):
 @pytest.mark.parametrize(("scores", "correct"), tied_cases(40))
 def test_ties_are_averaged_over_their_orders(scores, correct):
     expected = by_brute_force(scores, correct)
-    assert curve(scores, correct) == pytest.approx([float(one) for one in expected], abs=1e-12)
+    assert compute_accuracy_curve(scores, correct) == pytest.approx([float(one) for one in expected], abs=1e-12)
     assert auarc(scores, correct) == pytest.approx(float(sum(expected) / len(expected)), abs=1e-12)
     for least in (Fraction(1, 2), Fraction(4, 5), Fraction(9, 10), Fraction(19, 20), Fraction(1)):
         assert coverage_at(float(least), scores, correct) == largest_coverage(expected, least)
@@ -87,7 +87,7 @@ def test_an_accuracy_that_is_just_reached_counts(n_correct, n):
 
 @pytest.mark.parametrize("constant", [True, False])
 def test_responses_of_one_class(constant):
-    result = measures([0.1, 0.5, 0.5], [constant] * 3, [0.8])
+    result = measure_curves([0.1, 0.5, 0.5], [constant] * 3, [0.8])
     assert result.auarc[0] == pytest.approx(float(constant), abs=1e-12)
     assert result.coverage[0, 0] == float(constant)
     assert np.isnan(result.prr[0])
@@ -103,10 +103,10 @@ def test_measures_of_samples_are_those_of_the_responses_written_out():
     rng = np.random.default_rng(0)
     scores, correct = rng.integers(12, size=40) / 16, rng.random(40) < 0.6
     counts = np.concatenate([np.eye(40, dtype=int)[:2], *draw_resamples(np.arange(40) // 2, 20, seed=1)])
-    result = measures(scores, correct, [0.6, 0.8], counts)
+    result = measure_curves(scores, correct, [0.6, 0.8], counts)
     for sample, drawn in enumerate(counts):
         written = np.repeat(np.arange(40), drawn)
-        alone = measures(scores[written], correct[written], [0.6, 0.8])
+        alone = measure_curves(scores[written], correct[written], [0.6, 0.8])
         assert result.auarc[sample] == pytest.approx(alone.auarc[0], abs=1e-12)
         assert result.prr[sample] == pytest.approx(alone.prr[0], abs=1e-9, nan_ok=True)
         assert result.coverage[sample].tolist() == alone.coverage[0].tolist()
@@ -144,20 +144,20 @@ def test_interval_leaves_out_samples_without_a_value():
 )
 def test_a_threshold_is_the_lowest_score_from_which_on_enough_are_correct(accuracy, expected):
     scores, correct = [0.5, 0.8, 0.6, 0.9, 0.8], [False, True, True, True, False]
-    assert threshold(accuracy, scores, correct) == expected
+    assert find_threshold(accuracy, scores, correct) == expected
 
 
 def test_no_threshold_where_none_is_accurate_enough():
     # From .9 on none of 1, from .5 on 1 of 2; a tie of a right and a wrong one is kept as a whole.
-    assert threshold(0.6, [0.9, 0.5], [False, True]) is None
-    assert threshold(0.6, [0.9, 0.9, 0.5], [True, False, True]) == 0.5
-    assert threshold(0.7, [0.9, 0.9, 0.5], [True, False, True]) is None
-    assert threshold(0.1, [], []) is None
+    assert find_threshold(0.6, [0.9, 0.5], [False, True]) is None
+    assert find_threshold(0.6, [0.9, 0.9, 0.5], [True, False, True]) == 0.5
+    assert find_threshold(0.7, [0.9, 0.9, 0.5], [True, False, True]) is None
+    assert find_threshold(0.1, [], []) is None
 
 
 def test_what_a_threshold_keeps_of_samples():
     counts = np.array([[1, 1, 1], [2, 1, 0], [0, 0, 3]])
-    share, accuracy = kept(0.6, [0.7, 0.6, 0.2], [True, False, True], counts)
+    share, accuracy = apply_threshold(0.6, [0.7, 0.6, 0.2], [True, False, True], counts)
     assert share.tolist() == pytest.approx([2 / 3, 1, 0])
     assert accuracy.tolist() == pytest.approx([1 / 2, 2 / 3, np.nan], nan_ok=True)
-    assert [one.tolist() for one in kept(0.2, [0.7, 0.2], [True, False])] == [[1], [0.5]]
+    assert [one.tolist() for one in apply_threshold(0.2, [0.7, 0.2], [True, False])] == [[1], [0.5]]

@@ -21,17 +21,17 @@ from assessed import (
     observed,
     scores,
 )
-from papers.rejection.assessor_names import absent_notes
-from papers.rejection.evaluated_rows import slices
-from papers.rejection.rejection_curves import curve
+from papers.rejection.assessor_names import note_absent_assessors
+from papers.rejection.evaluated_rows import slice_responses
+from papers.rejection.rejection_curves import compute_accuracy_curve
 from papers.rejection.rejection_exhibits import FIGURES, QUESTION_ONLY, TABLES
 from papers.rejection.rejection_figures import RejectionFigureInputs, figure_curves_by_domain, write_figures
 from papers.rejection.rejection_frames import ASSESSMENTS, MEASURES
-from papers.rejection.rejection_measures import measure
+from papers.rejection.rejection_measures import measure_model
 from papers.rejection.rejection_report import write_report
 from papers.rejection.rejection_tables import (
     RejectionTableInputs,
-    best_pairs,
+    rank_pairs,
     table_areas,
     table_auarc,
     table_best_pairs,
@@ -75,13 +75,13 @@ def test_best_pairs_are_of_largest_coverage_and_equal_ones_by_their_area() -> No
             ("b", "atc-max"): (1.0, 1.0),  # not asked for
         }
     )
-    best = best_pairs(result, [FOREST, BASELINE], 0.8, 3)
+    best = rank_pairs(result, [FOREST, BASELINE], 0.8, 3)
     assert [(row["model"], row["assessor"], row["value"], row["auarc"]) for row in best] == [
         ("b", FOREST, 0.5, 0.7),
         ("a", BASELINE, 0.5, 0.6),
         ("a", FOREST, 0.3, 0.9),
     ]
-    assert len(best_pairs(result, [FOREST, BASELINE], 0.8, 10)) == 4
+    assert len(rank_pairs(result, [FOREST, BASELINE], 0.8, 10)) == 4
 
 
 def test_table_of_best_pairs_has_each_group_distribution_and_accuracy(measures) -> None:
@@ -94,7 +94,7 @@ def test_table_of_best_pairs_has_each_group_distribution_and_accuracy(measures) 
     assert NO_LABELS in table.notes
     assert any(note.endswith(": ATC, SE max (tiny-a by Extremes, tiny-b by Extremes).") for note in table.notes)
     alone = [find_training_group(GROUPS, "extremes")]
-    assert absent_notes(measures, alone, ASSESSORS)[0].endswith(": ATC, SE max (all models, Extremes).")
+    assert note_absent_assessors(measures, alone, ASSESSORS)[0].endswith(": ATC, SE max (all models, Extremes).")
 
 
 def test_table_of_areas_has_what_the_trace_adds(measures) -> None:
@@ -158,9 +158,9 @@ def test_table_of_areas_of_the_headline_group(measures) -> None:
 
 def test_a_group_that_nothing_could_be_fitted_on_is_named_and_has_no_rows(tmp_path: Path) -> None:
     frame = observed("tiny-a")
-    result = measure(frame, scores(frame, {SINGLE: ASSESSORS[SINGLE]}), SETTINGS)
+    result = measure_model(frame, scores(frame, {SINGLE: ASSESSORS[SINGLE]}), SETTINGS)
     group = find_training_group(GROUPS, "extremes")
-    (absent,) = absent_notes(result, [group], ASSESSORS)
+    (absent,) = note_absent_assessors(result, [group], ASSESSORS)
     assert absent.endswith("balanced, isotonic; ATC, SE max; MTP; Question only (all models, Extremes).")
     assert table_coverage(table_inputs(result, [0.8])).frame.is_empty()
     page, summary = report(result, tmp_path)
@@ -242,7 +242,7 @@ def test_every_figure_is_written_and_says_which_assessor_one_model_lacks(tmp_pat
 
 def test_a_panel_for_every_labelled_domain_with_the_curve_of_every_assessor() -> None:
     frame, names = observed("tiny-a"), [FOREST, BASELINE, QUESTION_ONLY]
-    result = list(slices(frame, scores(frame), EXTREMES, names))
+    result = list(slice_responses(frame, scores(frame), EXTREMES, names))
     group = find_training_group(GROUPS, "extremes")
     drawing = figure_curves_by_domain(
         RejectionFigureInputs(
@@ -256,7 +256,7 @@ def test_a_panel_for_every_labelled_domain_with_the_curve_of_every_assessor() ->
     drawn = {line.get_label(): line for line in panels["logic (unseen)"].lines}
     rows = next(one.rows for one in result if one.benchmark == "logic")
     line = drawn["MTP"]
-    expected = curve(rows[BASELINE].to_numpy(), rows["label"].to_numpy())
+    expected = compute_accuracy_curve(rows[BASELINE].to_numpy(), rows["label"].to_numpy())
     assert line.get_ydata() == pytest.approx(expected, abs=1e-12)
     assert line.get_xdata()[[0, -1]] == pytest.approx([59 / 60, 0], abs=1e-12)
     assert drawn["no order (random)"].get_ydata() == pytest.approx([rows["label"].mean()] * 2)
@@ -265,7 +265,7 @@ def test_a_panel_for_every_labelled_domain_with_the_curve_of_every_assessor() ->
 def test_a_model_without_labelled_responses_has_a_figure_that_says_so() -> None:
     group = find_training_group(GROUPS, "extremes")
     frame = observed("tiny-a", ["puzzles"])
-    result = list(slices(frame, scores(frame), EXTREMES, [FOREST]))
+    result = list(slice_responses(frame, scores(frame), EXTREMES, [FOREST]))
     drawing = figure_curves_by_domain(
         RejectionFigureInputs(
             by_model={"tiny-a": result}, group=group, names=[FOREST], accuracies=[0.8], model="tiny-a", label="made up"

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 from assessed import ASSESSORS, BASELINE, EXTREMES, FOREST, SETTINGS, UNLABELLED, observed, scores
-from papers.rejection.evaluated_rows import read_scores, slices
+from papers.rejection.evaluated_rows import read_scores, slice_responses
 from papers.rejection.rejection_exhibits import QUESTION_ONLY
 from papers.rejection.rejection_frames import ASSESSMENTS, MEASURES
-from papers.rejection.rejection_measures import measure, write_measures
+from papers.rejection.rejection_measures import measure_model, write_measures
 
 from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.schemas.estimate_schema import SCORES
@@ -20,7 +20,7 @@ FRAME = observed("tiny-a")
 
 @pytest.fixture(scope="module")
 def found() -> pl.DataFrame:
-    return MEASURES.check(measure(FRAME, scores(FRAME), SETTINGS))
+    return MEASURES.check(measure_model(FRAME, scores(FRAME), SETTINGS))
 
 
 def judged(role: str, benchmark: str, name: str) -> pl.DataFrame:
@@ -86,8 +86,8 @@ def test_intervals_are_around_values_and_the_same_again(found) -> None:
     areas = found.filter(pl.col("measure") == "auarc", pl.col("value").is_not_null())
     assert (areas["lower"] <= areas["value"]).all()
     assert (areas["value"] <= areas["upper"]).all()
-    assert measure(FRAME, scores(FRAME), SETTINGS).equals(found)
-    other = measure(FRAME, scores(FRAME), SETTINGS | {"seed": 43})
+    assert measure_model(FRAME, scores(FRAME), SETTINGS).equals(found)
+    other = measure_model(FRAME, scores(FRAME), SETTINGS | {"seed": 43})
     assert other["value"].equals(found["value"])
     assert not other["lower"].equals(found["lower"])
 
@@ -98,18 +98,18 @@ def test_a_domain_without_labels_is_null_with_the_reason_and_not_among_all(found
     assert rows["value"].null_count() == rows["accuracy"].null_count() == len(rows) > 0
     assert (rows["n_responses"] == 0).all()
     without = FRAME.filter(pl.col("benchmark") != UNLABELLED)
-    assert measure(without, scores(without), SETTINGS).height == found.height - rows.height
+    assert measure_model(without, scores(without), SETTINGS).height == found.height - rows.height
     key = [name for name in MEASURES.schema if name not in ("value", "lower", "upper", "reason")]
     assert (
         found.filter(benchmark="*")
         .select(key)
-        .equals(measure(without, scores(without), SETTINGS).filter(benchmark="*").select(key))
+        .equals(measure_model(without, scores(without), SETTINGS).filter(benchmark="*").select(key))
     )
 
 
 def test_responses_of_one_class_have_an_area_and_no_prr() -> None:
     frame = FRAME.with_columns(label=pl.when(pl.col("benchmark") == "logic").then(True).otherwise("label"))
-    rows = measure(frame, scores(frame), SETTINGS).filter(group=EXTREMES, benchmark="logic", assessor=FOREST)
+    rows = measure_model(frame, scores(frame), SETTINGS).filter(group=EXTREMES, benchmark="logic", assessor=FOREST)
     by_measure = {row["measure"]: row for row in rows.iter_rows(named=True)}
     assert by_measure["auarc"]["value"] == pytest.approx(1)
     assert by_measure["coverage_0.95"]["value"] == 1
@@ -119,7 +119,7 @@ def test_responses_of_one_class_have_an_area_and_no_prr() -> None:
 def test_a_response_without_a_score_is_named() -> None:
     lacking = scores(FRAME).filter(pl.col("item_id") != "logic-00007")
     with pytest.raises(ContractError, match="1 of 84 labelled responses have no score"):
-        list(slices(FRAME, lacking, EXTREMES, [FOREST]))
+        list(slice_responses(FRAME, lacking, EXTREMES, [FOREST]))
 
 
 def test_scores_of_files_say_their_group_and_shared_ones_count_once(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_scores_of_files_say_their_group_and_shared_ones_count_once(tmp_path: Pa
     OBSERVATIONS.write(FRAME, tmp_path / "m.parquet", {})
     settings, output = SETTINGS | {"assessors": {EXTREMES: ASSESSORS[EXTREMES]}}, tmp_path / "measures.parquet"
     write_measures(str(tmp_path / "m.parquet"), paths, str(tmp_path / "questions.parquet"), settings, str(output))
-    assert MEASURES.read(output).equals(measure(FRAME, every, settings))
+    assert MEASURES.read(output).equals(measure_model(FRAME, every, settings))
 
 
 def test_the_threshold_is_chosen_on_the_training_group_and_used_on_unseen_domains() -> None:
@@ -146,7 +146,7 @@ def test_the_threshold_is_chosen_on_the_training_group_and_used_on_unseen_domain
     scored_logic = [(0.95, True), (0.8, False), (0.75, False), (0.7, True), (0.7, False), (0.6, True), (0.1, True)]
     frame, assessed = written_out({"words": scored_words, "logic": scored_logic})
     settings = {"assessors": {"words": [BASELINE]}, "accuracies": [0.7, 0.95, 1.0], "resamples": 20, "seed": 1}
-    found = MEASURES.check(measure(frame, assessed, settings))
+    found = MEASURES.check(measure_model(frame, assessed, settings))
     value = {
         (row["role"], row["benchmark"], row["measure"]): row["value"]
         for row in found.filter(pl.col("measure").str.contains("_")).iter_rows(named=True)
@@ -168,7 +168,7 @@ def test_the_threshold_is_chosen_on_the_training_group_and_used_on_unseen_domain
 def test_without_a_threshold_nothing_is_kept_and_the_reason_is_reported() -> None:
     frame, assessed = written_out({"words": [(0.9, False), (0.5, True)], "logic": [(0.9, True), (0.1, True)]})
     settings = {"assessors": {"words": [BASELINE]}, "accuracies": [0.5, 0.8], "resamples": 20, "seed": 1}
-    found = measure(frame, assessed, settings)
+    found = measure_model(frame, assessed, settings)
     told = {(row["role"], row["measure"]): row for row in found.filter(benchmark="*").iter_rows(named=True)}
     reason = "no threshold reaches 0.8 on the training group"
     assert told["training", "threshold_0.8"]["reason"] == reason
