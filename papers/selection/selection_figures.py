@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, Drawing, collect_legend, new_figure, style_axes
 from entropy_sentinel.statistics.judge_agreement import wilson_interval
-from papers.selection.selection_tables import SelectionInputs, chosen, overlaps, strategy_title
+from papers.selection.selection_tables import SelectionInputs, measure_overlaps, stack_selections, strategy_title
 
 _WIDTH, _HEIGHT = 11.0, 3.1
 _CAPTION = (
@@ -23,9 +23,9 @@ def figure_selections(inputs: SelectionInputs) -> Drawing:
     figure = new_figure(_WIDTH, _HEIGHT * len(models) + 0.2, inputs.label)
     grid = figure.subplots(len(models), 3, squeeze=False, width_ratios=[1, 1.1, 1.1])
     for model, (overlap, difficulty, length) in zip(models, grid, strict=True):
-        own = inputs.selections.filter(model=model)
-        rows = chosen(inputs.candidates.filter(model=model), own)
-        _draw_overlap(overlap, own)
+        model_selections = inputs.selections.filter(model=model)
+        rows = stack_selections(inputs.candidates.filter(model=model), model_selections)
+        _draw_overlap(overlap, model_selections)
         overlap.set_title(model, fontsize=10, loc="left")
         _draw_difficulty(difficulty, rows)
         _draw_length(length, rows)
@@ -34,11 +34,11 @@ def figure_selections(inputs: SelectionInputs) -> Drawing:
 
 def _draw_overlap(axes: Axes, selections: pl.DataFrame) -> None:
     names = selections["strategy"].unique(maintain_order=True).to_list()
-    place = {name: number for number, name in enumerate(names)}
+    position = {name: number for number, name in enumerate(names)}
     shares = np.eye(len(names))
     counts = np.diag([float((selections["strategy"] == name).sum()) for name in names])
-    for row in overlaps(selections).iter_rows(named=True):
-        first, second = place[row["first"]], place[row["second"]]
+    for row in measure_overlaps(selections).iter_rows(named=True):
+        first, second = position[row["first"]], position[row["second"]]
         shares[first, second] = shares[second, first] = np.nan if row["jaccard"] is None else row["jaccard"]
         counts[first, second] = counts[second, first] = row["shared"]
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
@@ -52,17 +52,18 @@ def _draw_overlap(axes: Axes, selections: pl.DataFrame) -> None:
     axes.tick_params(length=0)
 
 
-def _places(rows: pl.DataFrame) -> tuple[list[str], np.ndarray]:
+def _place_strategies(rows: pl.DataFrame) -> tuple[list[str], np.ndarray]:
     """The selections with the positions at which they are drawn, all candidates at the top."""
     names = rows["strategy"].unique(maintain_order=True).to_list()
     return names, np.arange(len(names))[::-1]
 
 
 def _draw_difficulty(axes: Axes, rows: pl.DataFrame) -> None:
-    names, places = _places(rows)
+    names, places = _place_strategies(rows)
     for name, place in zip(names, places, strict=True):
-        own = rows.filter(strategy=name)
-        labels, rates = own["label"].drop_nulls().to_numpy(), own["pass_rate"].drop_nulls().to_numpy()
+        strategy_rows = rows.filter(strategy=name)
+        labels = strategy_rows["label"].drop_nulls().to_numpy()
+        rates = strategy_rows["pass_rate"].drop_nulls().to_numpy()
         if len(rates):
             axes.plot(float(rates.mean()), place + 0.12, "s", color=ORANGE, label="pass rate")
         if len(labels):
@@ -77,7 +78,7 @@ def _draw_difficulty(axes: Axes, rows: pl.DataFrame) -> None:
 
 
 def _draw_length(axes: Axes, rows: pl.DataFrame) -> None:
-    names, places = _places(rows)
+    names, places = _place_strategies(rows)
     lengths = [rows.filter(strategy=name)["n_tokens"].to_numpy() for name in names]
     axes.boxplot(
         lengths,

@@ -18,7 +18,7 @@ from entropy_sentinel.study.engines.generation_section import PromptSettings
 from entropy_sentinel.study.items.benchmark_rows import read_local_rows
 from entropy_sentinel.study.stages.generation_stage import fill_prompt
 from papers.selection.selection_frames import CANDIDATES, SELECTIONS
-from papers.selection.selection_strategies import CandidateFiles, read_candidates, select
+from papers.selection.selection_strategies import CandidateFiles, read_candidates, select_items
 
 QUESTION, SOLUTION = "question", "solution"
 
@@ -52,11 +52,11 @@ def write_training_file(
     `prompt` is the prompt used in the study, so that training uses the same wording as evaluation.
     """
     with whole_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as lines:
-        for row in training_rows(candidates, selected, prompt, solutions):
+        for row in make_training_rows(candidates, selected, prompt, solutions):
             lines.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def training_rows(
+def make_training_rows(
     candidates: pl.DataFrame, selected: pl.DataFrame, prompt: PromptSettings, solutions: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     """The rows of `write_training_file`.
@@ -65,21 +65,21 @@ def training_rows(
     empty. A plain-text prompt gives `prompt` and `completion` instead. `scores` has the scores of all strategies, null
     if unknown. Raises InputError for a question without a solution.
     """
-    known = selected.join(candidates.drop("model"), on=ITEM, how="left", maintain_order="left", validate="m:1")
-    for row in known.iter_rows(named=True):
+    selected_items = selected.join(candidates.drop("model"), on=ITEM, how="left", maintain_order="left", validate="m:1")
+    for row in selected_items.iter_rows(named=True):
         if solutions and row["question"] not in solutions:
             raise InputError(
                 f"solutions: no row for item {row['item_id']}; add one whose '{QUESTION}' is {row['question']!r}"
             )
-        filled = fill_prompt(prompt, row["question"])
+        filled_prompt = fill_prompt(prompt, row["question"])
         target = solutions.get(row["question"], row["reference"])
-        training: dict[str, Any] = {"prompt": filled, "completion": target}
-        if not isinstance(filled, str):
-            training = {"messages": [*filled, {"role": "assistant", "content": target}]}
+        training_row: dict[str, Any] = {"prompt": filled_prompt, "completion": target}
+        if not isinstance(filled_prompt, str):
+            training_row = {"messages": [*filled_prompt, {"role": "assistant", "content": target}]}
         for name in ("question", "reference", "model", "benchmark", "item_id", "strategy", "rank", "reason"):
-            training[name] = row[name]
-        training["scores"] = {name: row[name] for name in ("n_tokens", "passes", "pass_rate", "eas")}
-        yield training
+            training_row[name] = row[name]
+        training_row["scores"] = {name: row[name] for name in ("n_tokens", "passes", "pass_rate", "eas")}
+        yield training_row
 
 
 class SelectionSettings(TypedDict):
@@ -112,11 +112,11 @@ def write_selections(
     passes: Sequence[str | None] = asked or [None] * len(benchmarks)
     by_benchmark = map(CandidateFiles, benchmarks, generations, labels, passes)
     candidates = read_candidates(model, by_benchmark, settings["tries"], settings["answer"])
-    known_solutions = read_solutions(solutions)
+    solution_by_question = read_solutions(solutions)
     frames: list[pl.DataFrame] = []
     notes: list[str] = []
     for strategy, path in training_files.items():
-        selection = select(
+        selection = select_items(
             candidates,
             strategy,
             size=settings["size"],
@@ -124,7 +124,7 @@ def write_selections(
             tries=settings["tries"],
             answer=settings["answer"],
         )
-        write_training_file(candidates, selection.rows, settings["prompt"], known_solutions, path)
+        write_training_file(candidates, selection.rows, settings["prompt"], solution_by_question, path)
         frames.append(selection.rows)
         notes += selection.notes
     CANDIDATES.write(candidates, candidates_output, {"model": model})

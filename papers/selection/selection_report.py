@@ -38,7 +38,7 @@ def write_report(
         label=settings["label"],
         candidates=read_by_owner(CANDIDATES, candidates, expected),
         selections=read_by_owner(SELECTIONS, selections, expected),
-        notes=_notes(selections, models),
+        notes=_collect_notes(selections, models),
     )
     folder = Path(page).parent
     save_tables(TABLES, settings["tables"], inputs, f"{folder}/tables")
@@ -47,7 +47,7 @@ def write_report(
         __file__,
         page,
         summary,
-        text=summarise(inputs),
+        text=format_summary(inputs),
         tables=[f"{folder}/tables/table_{name}.html" for name in settings["tables"]],
         figures=[f"{folder}/figures/figure_{name}.html" for name in settings["figures"]],
         title="Which items to train on",
@@ -59,16 +59,16 @@ def write_report(
     )
 
 
-def _notes(selections: Sequence[str], models: Sequence[str]) -> list[str]:
-    by_model = {str(about["model"]): about["notes"] for about in map(read_provenance, selections)}
+def _collect_notes(selections: Sequence[str], models: Sequence[str]) -> list[str]:
+    by_model = {str(provenance["model"]): provenance["notes"] for provenance in map(read_provenance, selections)}
     notes = []
     for model in models:
-        begin = "" if len(models) == 1 else f"{model}, "
-        notes += [f"{begin}{note}." for note in by_model[model]]
+        prefix = "" if len(models) == 1 else f"{model}, "
+        notes += [f"{prefix}{note}." for note in by_model[model]]
     return notes
 
 
-def summarise(inputs: SelectionInputs) -> str:
+def format_summary(inputs: SelectionInputs) -> str:
     """The summary as plain text: what each strategy selects, and what it lacks."""
     table = table_selections(inputs)
     lines = format_text_table(table.frame.columns, table.cells())

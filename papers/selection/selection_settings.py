@@ -86,7 +86,7 @@ class Selection(Analysis):
     solutions: _Solutions = ()
 
     @model_validator(mode="after")
-    def _strategies_are_known(self) -> "Selection":
+    def _check_strategies(self) -> "Selection":
         check_names("strategy", self.strategies or [], STRATEGIES)
         return self
 
@@ -97,19 +97,21 @@ class Selection(Analysis):
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         chosen_judges, lines = self.select_names(studied, {"judges": "judges"})
-        needs = {name: lacks(name, self.tries, studied.samples, studied.families) for name in STRATEGIES}
+        missing_data = {
+            name: explain_missing_data(name, self.tries, studied.samples, studied.families) for name in STRATEGIES
+        }
         for name in self.strategies or []:
-            if needs[name]:
-                raise ValueError(f"analyses.selection.strategies: {name} {needs[name]}")
-        chosen = {
+            if missing_data[name]:
+                raise ValueError(f"analyses.selection.strategies: {name} {missing_data[name]}")
+        complete = {
             "judges": chosen_judges["judges"] or studied.judges,
-            "strategies": self.strategies or [name for name in STRATEGIES if needs[name] is None],
+            "strategies": self.strategies or [name for name in STRATEGIES if missing_data[name] is None],
             **self.exhibits(),
         }
-        return self.model_copy(update=chosen), lines
+        return self.model_copy(update=complete), lines
 
 
-def lacks(strategy: str, tries: int, samples: int, families: Sequence[str]) -> str | None:
+def explain_missing_data(strategy: str, tries: int, samples: int, families: Sequence[str]) -> str | None:
     """Say what a strategy needs that a study with these `samples` and `families` lacks, and what to set; else None."""
     if strategy == "pass-rate" and samples < tries:
         return f"needs {tries} responses to each item, got {samples}; set generation.samples: {tries}"

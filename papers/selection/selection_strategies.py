@@ -25,12 +25,12 @@ NO_ANSWER, NO_NUMBER = "the pass has no row of the response", "the entropy area 
 
 @dataclass(frozen=True)
 class CandidateFiles:
-    """The files of a model on one benchmark. Without `labels` items have no pass rate, without `asked` no EAS."""
+    """A model's files on one benchmark. Without `labels` items have no pass rate, without `forced_answers` no EAS."""
 
     items: str | Path
     generations: str | Path
     labels: str | Path | None = None
-    asked: str | Path | None = None
+    forced_answers: str | Path | None = None
 
 
 def read_candidates(model: str, files: Iterable[CandidateFiles], tries: int, answer: str) -> pl.DataFrame:
@@ -39,52 +39,55 @@ def read_candidates(model: str, files: Iterable[CandidateFiles], tries: int, ans
     `tries` is the number of responses in a pass rate. `answer` is the answer whose area is read: `own` or `reference`.
     Raises InputError if no item can be trained on, and ConfigError if the pass was not run with that answer.
     """
-    candidates = pl.concat(_of_benchmark(source, tries, answer) for source in files).with_columns(model=pl.lit(model))
+    candidates = pl.concat(_read_benchmark(source, tries, answer) for source in files).with_columns(model=pl.lit(model))
     if candidates.is_empty():
         raise InputError(f"{model}: no item has a reference, and only such items can be trained on")
     return candidates.select(CANDIDATES.schema.names()).unique("question", keep="first", maintain_order=True)
 
 
-def _of_benchmark(files: CandidateFiles, tries: int, answer: str) -> pl.DataFrame:
+def _read_benchmark(files: CandidateFiles, tries: int, answer: str) -> pl.DataFrame:
     items = BENCHMARKS.read(files.items, ["item_id", "question", "reference"]).drop_nulls("reference")
     benchmark = Path(files.items).stem
     responses = GENERATIONS.read(files.generations, [*SAMPLE, "n_tokens"]).sort(SAMPLE)
-    first = responses.group_by("item_id", maintain_order=True).first()
+    first_responses = responses.group_by("item_id", maintain_order=True).first()
     return (
-        items.join(first, on="item_id", how="inner", maintain_order="left")
-        .join(_pass_rates(files, tries), on="item_id", how="left", maintain_order="left")
-        .join(_areas(files.asked, benchmark, answer), on=SAMPLE, how="left", maintain_order="left")
+        items.join(first_responses, on="item_id", how="inner", maintain_order="left")
+        .join(_compute_pass_rates(files, tries), on="item_id", how="left", maintain_order="left")
+        .join(_read_areas(files.forced_answers, benchmark, answer), on=SAMPLE, how="left", maintain_order="left")
         .with_columns(
-            pl.coalesce("pass_rate_reason", _missing("pass_rate", NO_TRIES)),
-            pl.coalesce("eas_reason", _missing("eas", NO_ANSWER if files.asked else NO_PASS)),
+            pl.coalesce("pass_rate_reason", _explain_null("pass_rate", NO_TRIES)),
+            pl.coalesce("eas_reason", _explain_null("eas", NO_ANSWER if files.forced_answers else NO_PASS)),
             benchmark=pl.lit(benchmark),
         )
     )
 
 
-def _missing(column: str, reason: str) -> pl.Expr:
+def _explain_null(column: str, reason: str) -> pl.Expr:
     return pl.when(pl.col(column).is_null()).then(pl.lit(reason))
 
 
-def _pass_rates(files: CandidateFiles, tries: int) -> pl.DataFrame:
+def _compute_pass_rates(files: CandidateFiles, tries: int) -> pl.DataFrame:
     """For each item the label of its first response, and how many of its tries are correct."""
     schema = {"label": pl.Boolean, "passes": pl.UInt16, "pass_rate": pl.Float64, "pass_rate_reason": pl.String}
     if files.labels is None:
         return pl.DataFrame(schema={"item_id": pl.String, **schema})
     labels = LABELS.read(files.labels, [*SAMPLE, "label"]).sort(SAMPLE)
-    known = pl.col("label").head(tries)
-    short = pl.format("{} of {} tries", pl.col("tried"), pl.lit(tries))
-    unsure = pl.format("{} of {} tries have no label", pl.col("tried") - pl.col("labelled"), pl.lit(tries))
+    try_labels = pl.col("label").head(tries)
+    too_few_tries = pl.format("{} of {} tries", pl.col("tried"), pl.lit(tries))
+    too_few_labels = pl.format("{} of {} tries have no label", pl.col("tried") - pl.col("labelled"), pl.lit(tries))
     return (
         labels.group_by("item_id", maintain_order=True)
         .agg(
             pl.col("label").first(),
-            tried=known.len(),
-            labelled=known.count(),
-            passes=known.sum().cast(pl.UInt16),
+            tried=try_labels.len(),
+            labelled=try_labels.count(),
+            passes=try_labels.sum().cast(pl.UInt16),
         )
         .with_columns(
-            pass_rate_reason=pl.when(pl.col("tried") < tries).then(short).when(pl.col("labelled") < tries).then(unsure)
+            pass_rate_reason=pl.when(pl.col("tried") < tries)
+            .then(too_few_tries)
+            .when(pl.col("labelled") < tries)
+            .then(too_few_labels)
         )
         .with_columns(passes=pl.when(pl.col("pass_rate_reason").is_null()).then("passes"))
         .with_columns(pass_rate=pl.col("passes") / tries)
@@ -92,22 +95,22 @@ def _pass_rates(files: CandidateFiles, tries: int) -> pl.DataFrame:
     )
 
 
-def _areas(path: str | Path | None, benchmark: str, answer: str) -> pl.DataFrame:
+def _read_areas(path: str | Path | None, benchmark: str, answer: str) -> pl.DataFrame:
     """The EAS of each response, or the reason why it has none."""
     schema = {"item_id": pl.String, "sample": pl.UInt16, "eas": pl.Float64, "eas_reason": pl.String}
     if path is None:
         return pl.DataFrame(schema=schema)
     rows = FORCED_ANSWERS.read(path, [*SAMPLE, "answer", "eas", "reason"])
-    own = rows.filter(answer=answer)
-    if own.is_empty() and not rows.is_empty():
-        there = ", ".join(rows["answer"].unique(maintain_order=True))
+    answer_rows = rows.filter(answer=answer)
+    if answer_rows.is_empty() and not rows.is_empty():
+        available = ", ".join(rows["answer"].unique(maintain_order=True))
         raise ConfigError(
-            f"{path}: has entropy areas for the answers {there}, but not for '{answer}'; set "
+            f"{path}: has entropy areas for the answers {available}, but not for '{answer}'; set "
             f"signals.forced_answer.answers: [{answer}], or select by another answer"
         )
     finite = pl.col("eas").is_finite()
     no_number = pl.when(~finite).then(pl.lit(NO_NUMBER))
-    return own.select(*SAMPLE, eas=pl.when(finite).then("eas"), eas_reason=pl.coalesce("reason", no_number))
+    return answer_rows.select(*SAMPLE, eas=pl.when(finite).then("eas"), eas_reason=pl.coalesce("reason", no_number))
 
 
 ALL_ALIKE = "all tries are {}"
@@ -117,14 +120,14 @@ ALL_ALIKE = "all tries are {}"
 class StrategySelection:
     """A strategy's selection from a model's candidates, best first.
 
-    `rows` have the columns of SELECTIONS; `left_out` counts for each reason the items that were not candidates.
+    `rows` have the columns of SELECTIONS; `excluded_counts` counts for each reason the items that were not candidates.
     """
 
     strategy: str
     rows: pl.DataFrame
     n_candidates: int
     size: int
-    left_out: dict[str, int]
+    excluded_counts: dict[str, int]
 
     @property
     def notes(self) -> list[str]:
@@ -135,39 +138,41 @@ class StrategySelection:
                 f"{self.strategy}: {self.n_candidates:,} candidates, fewer than the {self.size:,} requested: all are "
                 "selected, and none are added"
             )
-        if self.left_out:
-            reasons = ", ".join(f"{count:,} ({reason})" for reason, count in self.left_out.items())
+        if self.excluded_counts:
+            reasons = ", ".join(f"{count:,} ({reason})" for reason, count in self.excluded_counts.items())
             notes.append(f"{self.strategy}: items left out: {reasons}")
         return notes
 
 
-def select(candidates: pl.DataFrame, strategy: str, size: int, seed: int, tries: int, answer: str) -> StrategySelection:
+def select_items(
+    candidates: pl.DataFrame, strategy: str, size: int, seed: int, tries: int, answer: str
+) -> StrategySelection:
     """Select the first `size` items by a strategy, or all if there are fewer; `candidates` are of one model.
 
     `tries` and `answer` are those with which the candidates were read; the reasons name them.
     """
-    how = STRATEGIES[strategy]
-    drawn = _in_random_order(CANDIDATES.check(candidates), seed)
-    pool, left_out = _eligible(drawn, strategy)
-    if how.score:
-        pool = pool.sort(how.score, descending=not how.lowest, maintain_order=True)
-    score = pl.col(how.score).cast(pl.Float64) if how.score else pl.lit(None, pl.Float64)
-    rows = pool.head(size).with_columns(
+    method = STRATEGIES[strategy]
+    shuffled = _shuffle_candidates(CANDIDATES.check(candidates), seed)
+    eligible, excluded_counts = _split_eligible(shuffled, strategy)
+    if method.score:
+        eligible = eligible.sort(method.score, descending=not method.lowest, maintain_order=True)
+    score = pl.col(method.score).cast(pl.Float64) if method.score else pl.lit(None, pl.Float64)
+    rows = eligible.head(size).with_columns(
         strategy=pl.lit(strategy), rank=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32), score=score
     )
-    rows = rows.with_columns(reason=_reason(strategy, len(pool), seed, tries, answer))
+    rows = rows.with_columns(reason=_explain_selection(strategy, len(eligible), seed, tries, answer))
     return StrategySelection(
-        strategy, SELECTIONS.check(rows.select(SELECTIONS.schema.names())), len(pool), size, left_out
+        strategy, SELECTIONS.check(rows.select(SELECTIONS.schema.names())), len(eligible), size, excluded_counts
     )
 
 
-def _in_random_order(candidates: pl.DataFrame, seed: int) -> pl.DataFrame:
+def _shuffle_candidates(candidates: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Shuffle the candidates by the seed, independent of their order."""
-    ordered = candidates.sort(ITEM)
-    return ordered[np.random.default_rng(seed).permutation(len(ordered))]
+    sorted_candidates = candidates.sort(ITEM)
+    return sorted_candidates[np.random.default_rng(seed).permutation(len(sorted_candidates))]
 
 
-def _eligible(candidates: pl.DataFrame, strategy: str) -> tuple[pl.DataFrame, dict[str, int]]:
+def _split_eligible(candidates: pl.DataFrame, strategy: str) -> tuple[pl.DataFrame, dict[str, int]]:
     """The candidates of a strategy, and the number of other items by reason."""
     if strategy == "pass-rate":
         all_correct = pl.when(pl.col("pass_rate") == 1).then(pl.lit(ALL_ALIKE.format("correct")))
@@ -182,13 +187,13 @@ def _eligible(candidates: pl.DataFrame, strategy: str) -> tuple[pl.DataFrame, di
     return rows.filter(pl.col("why").is_null()).drop("why"), dict(counts.iter_rows())
 
 
-def _reason(strategy: str, n_candidates: int, seed: int, tries: int, answer: str) -> pl.Expr:
+def _explain_selection(strategy: str, n_candidates: int, seed: int, tries: int, answer: str) -> pl.Expr:
     """The reason why an item was selected, for each row."""
     if strategy == "random":
         return pl.format(f"number {{}} of {n_candidates} drawn with seed {seed}", "rank")
-    place = f"place {{}} of {n_candidates}"
+    rank_text = f"place {{}} of {n_candidates}"
     if strategy == "longest":
-        return pl.format(f"{{}} tokens in the response, {place}", "n_tokens", "rank")
+        return pl.format(f"{{}} tokens in the response, {rank_text}", "n_tokens", "rank")
     if strategy == "pass-rate":
-        return pl.format(f"{{}} of {tries} tries correct, {place}", "passes", "rank")
-    return pl.format(f"EAS {{}} bits ({answer} answer), {place}", pl.col("eas").round(3), "rank")
+        return pl.format(f"{{}} of {tries} tries correct, {rank_text}", "passes", "rank")
+    return pl.format(f"EAS {{}} bits ({answer} answer), {rank_text}", pl.col("eas").round(3), "rank")

@@ -32,51 +32,51 @@ class SelectionInputs(FigureInputs):
     notes: Sequence[str]
 
 
-def overlaps(selections: pl.DataFrame) -> pl.DataFrame:
+def measure_overlaps(selections: pl.DataFrame) -> pl.DataFrame:
     """Compare every two selections of a model: `shared` items, and `jaccard`, their share of the union.
 
     `jaccard` is null if both are empty.
     """
     schema = {"model": pl.String, "first": pl.String, "second": pl.String, "shared": pl.Int64, "jaccard": pl.Float64}
-    return pl.DataFrame(list(_overlaps(selections)), schema=schema, orient="row")
+    return pl.DataFrame(list(_iterate_overlaps(selections)), schema=schema, orient="row")
 
 
-def _overlaps(selections: pl.DataFrame) -> Iterator[tuple[str, str, str, int, float | None]]:
-    for (model,), of_model in selections.group_by("model", maintain_order=True):
+def _iterate_overlaps(selections: pl.DataFrame) -> Iterator[tuple[str, str, str, int, float | None]]:
+    for (model,), model_rows in selections.group_by("model", maintain_order=True):
         items: dict[object, set[tuple[object, ...]]] = {}
-        for (name,), part in of_model.group_by("strategy", maintain_order=True):
+        for (name,), part in model_rows.group_by("strategy", maintain_order=True):
             items[name] = set(part.select(ITEM).rows())
         for first, second in combinations(items, 2):
-            shared, either = len(items[first] & items[second]), len(items[first] | items[second])
-            yield str(model), str(first), str(second), shared, shared / either if either else None
+            n_shared, n_union = len(items[first] & items[second]), len(items[first] | items[second])
+            yield str(model), str(first), str(second), n_shared, n_shared / n_union if n_union else None
 
 
-def profiles(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
+def profile_selections(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
     """Means over all candidates of each model, and over each selection, ignoring unknown values.
 
     Columns model, strategy (`all` for the candidates), items, pass_rate, accuracy (of the first responses), n_tokens,
     eas.
     """
-    rows = chosen(candidates, selections)
+    rows = stack_selections(candidates, selections)
     return rows.group_by("model", "strategy", maintain_order=True).agg(**_PROFILE)
 
 
-def domains(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
+def count_domains(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
     """Count the items of each benchmark, with a column for all candidates and one for each selection."""
-    rows = chosen(candidates, selections)
+    rows = stack_selections(candidates, selections)
     counts = rows.group_by("model", "benchmark", "strategy", maintain_order=True).len()
     return counts.pivot("strategy", index=["model", "benchmark"], values="len").fill_null(0)
 
 
-def chosen(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
+def stack_selections(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
     """The candidates of each model as the selection `all`, then those of each selection, with all columns."""
-    every = candidates.with_columns(strategy=pl.lit(EVERY))
-    own = selections.select("model", *ITEM, "strategy").join(
+    all_candidates = candidates.with_columns(strategy=pl.lit(EVERY))
+    selected_rows = selections.select("model", *ITEM, "strategy").join(
         candidates, on=["model", *ITEM], how="left", maintain_order="left", validate="m:1"
     )
-    order: Any = {name: place for place, name in enumerate(candidates["model"].unique(maintain_order=True))}
-    rows_of_all = pl.concat([every, own.select(every.columns)])
-    return rows_of_all.sort(pl.col("model").replace_strict(order, return_dtype=pl.Int64), maintain_order=True)
+    order: Any = {name: position for position, name in enumerate(candidates["model"].unique(maintain_order=True))}
+    stacked_rows = pl.concat([all_candidates, selected_rows.select(all_candidates.columns)])
+    return stacked_rows.sort(pl.col("model").replace_strict(order, return_dtype=pl.Int64), maintain_order=True)
 
 
 def strategy_title(name: str) -> str:
@@ -84,7 +84,7 @@ def strategy_title(name: str) -> str:
     return "All candidates" if name == EVERY else STRATEGIES[name].title
 
 
-def _titled(*columns: str) -> pl.Expr:
+def _title_strategies(*columns: str) -> pl.Expr:
     titles = {name: strategy_title(name) for name in (EVERY, *STRATEGIES)}
     return pl.col(columns).replace_strict(titles)
 
@@ -100,7 +100,7 @@ def table_selections(inputs: SelectionInputs) -> Table:
         "n_tokens": "Tokens",
         "eas": "EAS",
     }
-    rows = profiles(inputs.candidates, inputs.selections).with_columns(_titled("strategy"))
+    rows = profile_selections(inputs.candidates, inputs.selections).with_columns(_title_strategies("strategy"))
     return Table(
         "Means of difficulty and length over the items.",
         select_headings(rows, headings),
@@ -114,7 +114,7 @@ def table_selections(inputs: SelectionInputs) -> Table:
 
 def table_overlap(inputs: SelectionInputs) -> Table:
     """Tabulate the overlap of every two selections."""
-    rows = overlaps(inputs.selections).with_columns(_titled("first", "second"))
+    rows = measure_overlaps(inputs.selections).with_columns(_title_strategies("first", "second"))
     headings = {
         "model": "Model",
         "first": "Selection",
@@ -131,6 +131,6 @@ def table_overlap(inputs: SelectionInputs) -> Table:
 
 def table_domains(inputs: SelectionInputs) -> Table:
     """Tabulate the benchmarks of the selected items."""
-    rows = domains(inputs.candidates, inputs.selections)
+    rows = count_domains(inputs.candidates, inputs.selections)
     names = {name: strategy_title(name) for name in (EVERY, *STRATEGIES) if name in rows.columns}
     return Table("Items by benchmark.", rows.rename({"model": "Model", "benchmark": "Domain", **names}))

@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 104,
-    "prepositions": 0.6,
-    "participles": 46,
-    "one_word": 226,
+    "words": 97,
+    "prepositions": 0.5,
+    "participles": 45,
+    "one_word": 209,
     "returns": 0.0,
     "repeated_files": 0,
 }

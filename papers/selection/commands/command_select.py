@@ -41,9 +41,9 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     from entropy_sentinel.rendering.terminal_text import print_parts
     from entropy_sentinel.study.config.generation_requests import prompt_settings
     from papers.selection.selection_files import read_solutions, write_training_file
-    from papers.selection.selection_strategies import read_candidates, select
+    from papers.selection.selection_strategies import read_candidates, select_items
 
-    chosen = SelectOptions.from_values(options)
+    select_options = SelectOptions.from_values(options)
     config = load_made_study(configfile)
     judge = judge or config.run.judges[0]
     if model not in config.run.models:
@@ -51,49 +51,51 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     if judge not in config.run.judges:
         raise ConfigError(f"'{judge}' is not in run.judges: {', '.join(config.run.judges)}")
     check_table_path(output, SUFFIXES)
-    check_outputs({"--output": output}, [BASE, *configfile, *chosen.solutions, config.layout.results])
-    files = _files(config, model, judge, chosen)
-    candidates = read_candidates(model, files, chosen.tries, chosen.answer)
-    selection = select(candidates, **chosen.model_dump(exclude={"solutions"}))
-    solutions = read_solutions(chosen.solutions)
+    check_outputs({"--output": output}, [BASE, *configfile, *select_options.solutions, config.layout.results])
+    files = _list_files(config, model, judge, select_options)
+    candidates = read_candidates(model, files, select_options.tries, select_options.answer)
+    selection = select_items(candidates, **select_options.model_dump(exclude={"solutions"}))
+    solutions = read_solutions(select_options.solutions)
     write_training_file(candidates, selection.rows, prompt_settings(config, model), solutions, output)
-    print_parts([_table(candidates, selection.rows)])
+    print_parts([_tabulate_selection(candidates, selection.rows)])
     print_line(f"{output}: {len(selection.rows):,} of {len(candidates):,} items")
     for note in selection.notes:
         print_line(note, err=True)
 
 
-def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":
+def _list_files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":
     """The files of benchmarks with references; raises ConfigError for a strategy whose data the study lacks."""
-    from papers.selection.selection_settings import FORCED_ANSWER, lacks
+    from papers.selection.selection_settings import FORCED_ANSWER, explain_missing_data
     from papers.selection.selection_strategies import CandidateFiles
 
-    if why := lacks(options.strategy, options.tries, config.count_samples(model), config.run.features):
-        raise ConfigError(f"--strategy: {options.strategy} {why}, and run the study")
+    if missing_data := explain_missing_data(
+        options.strategy, options.tries, config.count_samples(model), config.run.features
+    ):
+        raise ConfigError(f"--strategy: {options.strategy} {missing_data}, and run the study")
     layout, files = config.layout, []
     for benchmark in config.labelled_benchmarks:
         names = {"model": model, "benchmark": benchmark, "judge": judge, "family": FORCED_ANSWER}
         labels = layout.labels.format(**names)
-        judged = options.strategy == "pass-rate" or Path(labels).exists()
+        has_labels = options.strategy == "pass-rate" or Path(labels).exists()
         files.append(
             CandidateFiles(
                 layout.items.format(**names),
                 layout.generations.format(**names),
-                labels if judged else None,
+                labels if has_labels else None,
                 layout.passes.format(**names) if options.strategy == "eas" else None,
             )
         )
     return files
 
 
-def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
+def _tabulate_selection(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
     """A table that compares the selection with all candidates."""
     from entropy_sentinel.formatting.text_format import format_number
     from entropy_sentinel.rendering.terminal_text import format_terminal_table
-    from papers.selection.selection_tables import profiles, strategy_title
+    from papers.selection.selection_tables import profile_selections, strategy_title
 
     rows = []
-    for profile in profiles(candidates, selected).iter_rows(named=True):
+    for profile in profile_selections(candidates, selected).iter_rows(named=True):
         cells = [
             strategy_title(profile["strategy"]),
             f"{profile['items']:,}",

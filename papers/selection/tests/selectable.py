@@ -42,7 +42,7 @@ def _write(results: Path, name: str, judge: str, references: bool) -> CandidateF
     GENERATIONS.write(GENERATIONS.frame([_trace(name, *response) for response in responses]), files.generations, about)
     LABELS.write(LABELS.frame([_label(name, *response) for response in responses]), str(files.labels), about)
     passes = [_pass(name, *response, answer) for response in responses for answer in ("own", "reference")]
-    FORCED_ANSWERS.write(FORCED_ANSWERS.frame(passes), str(files.asked), about)
+    FORCED_ANSWERS.write(FORCED_ANSWERS.frame(passes), str(files.forced_answers), about)
     return files
 
 

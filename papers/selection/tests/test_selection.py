@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from papers.selection.selection_files import read_solutions, training_rows
+from papers.selection.selection_files import make_training_rows, read_solutions
 from papers.selection.selection_frames import CANDIDATES
-from papers.selection.selection_strategies import CandidateFiles, StrategySelection, read_candidates, select
-from papers.selection.selection_tables import domains, overlaps, profiles
+from papers.selection.selection_strategies import CandidateFiles, StrategySelection, read_candidates, select_items
+from papers.selection.selection_tables import count_domains, measure_overlaps, profile_selections
 from selectable import ANSWERS, write_study_files
 
 from entropy_sentinel.core.errors import ConfigError, InputError
@@ -29,7 +29,7 @@ def candidates(files: list[CandidateFiles]) -> pl.DataFrame:
 
 
 def chosen(candidates: pl.DataFrame, strategy: str, size: int = 100, seed: int = 0) -> StrategySelection:
-    return select(candidates, strategy, size, seed, 4, "own")
+    return select_items(candidates, strategy, size, seed, 4, "own")
 
 
 def ids(selected: StrategySelection) -> list[str]:
@@ -75,7 +75,7 @@ def test_eas_takes_the_highest_and_says_why_others_have_none(candidates: pl.Data
     result = chosen(candidates, "eas", 2)
     assert ids(result)[0] == "a-00005"
     assert result.rows["reason"][0] == "EAS 7.0 bits (own answer), place 1 of 6"
-    assert chosen(candidates, "eas").left_out == {"no final answer": 1}
+    assert chosen(candidates, "eas").excluded_counts == {"no final answer": 1}
     # Areas 1.5, none, 3, 3, 0.2, 7, 2.
     assert ids(chosen(candidates, "eas"))[3:] == ["b-00000", "a-00000", "a-00004"]
 
@@ -83,13 +83,13 @@ def test_eas_takes_the_highest_and_says_why_others_have_none(candidates: pl.Data
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_an_area_that_is_not_a_number_is_none(tmp_path: Path, value: float) -> None:
     files = write_study_files(tmp_path)
-    passes = FORCED_ANSWERS.read(str(files[0].asked))
+    passes = FORCED_ANSWERS.read(str(files[0].forced_answers))
     spoilt = passes.with_columns(eas=pl.when(item_id="a-00005").then(value).otherwise("eas"))
-    FORCED_ANSWERS.write(spoilt, str(files[0].asked), {})
+    FORCED_ANSWERS.write(spoilt, str(files[0].forced_answers), {})
     result = chosen(read_candidates("m", files, 4, "own"), "eas")
     # Areas 1.5, none, 3, 3, 0.2, 7, 2, of which the 7 is spoilt.
     assert result.rows["score"].to_list() == [3, 3, 2, 1.5, 0.2]
-    assert result.left_out == {"no final answer": 1, "the entropy area is not a finite number": 1}
+    assert result.excluded_counts == {"no final answer": 1, "the entropy area is not a finite number": 1}
 
 
 @pytest.mark.parametrize(("strategy", "pair"), [("eas", ("a-00002", "a-00003")), ("pass-rate", ("a-00002", "b-00000"))])
@@ -115,7 +115,7 @@ def test_random_is_uniform_and_depends_only_on_the_seed(candidates: pl.DataFrame
 
 
 def test_another_answer_has_other_areas(files: list[CandidateFiles]) -> None:
-    result = select(read_candidates("m", files, 4, "reference"), "eas", 1, 0, 4, "reference")
+    result = select_items(read_candidates("m", files, 4, "reference"), "eas", 1, 0, 4, "reference")
     assert ids(result) == ["a-00004"]
     assert result.rows["reason"][0] == "EAS 9.0 bits (reference answer), place 1 of 7"
     with pytest.raises(ConfigError, match=r"answers own, reference, but not for 'none'; set signals"):
@@ -128,7 +128,7 @@ def test_without_labels_and_pass_the_others_continue(files: list[CandidateFiles]
     assert len(chosen(result, "random", 7).rows) == 7
     none = chosen(result, "pass-rate", 2)
     assert none.rows.is_empty()
-    assert none.left_out == {"no pass rate is asked for": 7}
+    assert none.excluded_counts == {"no pass rate is asked for": 7}
 
 
 def test_with_more_tries_than_responses_there_is_no_pass_rate(files: list[CandidateFiles]) -> None:
@@ -145,7 +145,7 @@ def test_a_study_without_references_has_nothing_to_train_on(tmp_path: Path) -> N
 
 def test_overlap_is_counted_by_items(candidates: pl.DataFrame) -> None:
     parts = [chosen(candidates, "longest", 3), chosen(candidates, "pass-rate", 4), chosen(candidates, "eas", 1)]
-    rows = overlaps(pl.concat(part.rows for part in parts)).rows()
+    rows = measure_overlaps(pl.concat(part.rows for part in parts)).rows()
     # longest: a-5, b-0, a-3; pass-rate: a-2, b-0, a-4, a-3; eas: a-5.
     assert rows == [
         ("m", "longest", "pass-rate", 2, 2 / 5),
@@ -156,19 +156,19 @@ def test_overlap_is_counted_by_items(candidates: pl.DataFrame) -> None:
 
 def test_difficulty_and_length_are_means_of_what_is_known(candidates: pl.DataFrame) -> None:
     selected = chosen(candidates, "longest", 3).rows
-    every, longest = profiles(candidates, selected).rows(named=True)
+    every, longest = profile_selections(candidates, selected).rows(named=True)
     assert (every["strategy"], every["items"], longest["items"]) == ("all", 7, 3)
     # a-5 has no rate, b-0 1/4, a-3 3/4; their first labels are c, i, i.
     assert (longest["pass_rate"], longest["accuracy"]) == (0.5, pytest.approx(1 / 3))
     assert longest["n_tokens"] == pytest.approx((60 + 55 + 50) / 3)
     assert longest["eas"] == pytest.approx((7 + 2 + 3) / 3)
     assert every["pass_rate"] == pytest.approx((1 + 0 + 0.25 + 0.75 + 0.5 + 0.25) / 6)
-    assert domains(candidates, selected).rows() == [("m", "a", 6, 2), ("m", "b", 1, 1)]
+    assert count_domains(candidates, selected).rows() == [("m", "a", 6, 2), ("m", "b", 1, 1)]
 
 
 def test_a_line_is_what_a_trainer_reads(candidates: pl.DataFrame) -> None:
     prompt: Any = {"prompt": "mine", "prompt_version": 1, "messages": [{"role": "user", "content": "Q: {question}"}]}
-    first = next(iter(training_rows(candidates, chosen(candidates, "eas", 1).rows, prompt, {})))
+    first = next(iter(make_training_rows(candidates, chosen(candidates, "eas", 1).rows, prompt, {})))
     assert json.loads(json.dumps(first)) == {
         "messages": [{"role": "user", "content": "Q: a 5?"}, {"role": "assistant", "content": ANSWERS["a"][5]}],
         "question": "a 5?",
@@ -182,7 +182,7 @@ def test_a_line_is_what_a_trainer_reads(candidates: pl.DataFrame) -> None:
         "scores": {"n_tokens": 60, "passes": None, "pass_rate": None, "eas": 7.0},
     }
     plain: Any = {"prompt": "mine", "prompt_version": 1, "text": "Q: {question}\nA:"}
-    first = next(iter(training_rows(candidates, chosen(candidates, "eas", 1).rows, plain, {})))
+    first = next(iter(make_training_rows(candidates, chosen(candidates, "eas", 1).rows, plain, {})))
     assert (first["prompt"], first["completion"], "messages" in first) == ("Q: a 5?\nA:", ANSWERS["a"][5], False)
 
 
@@ -191,10 +191,10 @@ def test_solutions_are_what_is_trained_on(candidates: pl.DataFrame, tmp_path: Pa
     path.write_text('{"question": "a 5?", "solution": "5 x 3 is 15"}\n{"question": "a 2?", "solution": "12"}\n')
     prompt: Any = {"prompt": "mine", "prompt_version": 1, "messages": [{"role": "user", "content": "{question}"}]}
     solutions = read_solutions([str(path)])
-    (row,) = training_rows(candidates, chosen(candidates, "eas", 1).rows, prompt, solutions)
+    (row,) = make_training_rows(candidates, chosen(candidates, "eas", 1).rows, prompt, solutions)
     assert (row["messages"][1]["content"], row["reference"]) == ("5 x 3 is 15", "15")
     with pytest.raises(InputError, match="solutions: .* item b-00000; .* 'b 0\\?'"):
-        list(training_rows(candidates, chosen(candidates, "longest", 2).rows, prompt, solutions))
+        list(make_training_rows(candidates, chosen(candidates, "longest", 2).rows, prompt, solutions))
     path.write_text('{"question": "a 5?", "answer": "15"}\n')
     with pytest.raises(InputError, match="solved.jsonl, row 0: 'solution' must be text, got null"):
         read_solutions([str(path)])

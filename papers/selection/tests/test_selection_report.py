@@ -23,7 +23,7 @@ def test_from_the_files_of_a_study_to_its_page(tmp_path: Path) -> None:
         "benchmarks": [file.items for file in files],
         "generations": [file.generations for file in files],
         "labels": [file.labels for file in files],
-        "asked": [file.asked for file in files],
+        "asked": [file.forced_answers for file in files],
         "solutions": [],
     }
     prompt: Any = {"prompt": "solve-step-by-step", "prompt_version": 1}
