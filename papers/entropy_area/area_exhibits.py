@@ -7,17 +7,17 @@ from typing import TypedDict
 from entropy_sentinel.rendering.exhibit_declarations import ExhibitDeclaration, PrintedTable
 
 # The paper's tables, as printed.
-PUBLISHED = Path(__file__).with_name("published")
+PUBLISHED_FOLDER = Path(__file__).with_name("published")
 
 # All benchmarks of a model together.
-EVERY = "*"
+ALL_BENCHMARKS = "*"
 
 # The kinds of inserted answers, by their names in the pass; the paper's first.
 ANSWERS: dict[str, str] = {"reference": "reference", "own": "own answer", "none": "no answer"}
 
 # Measures of one response; those of the area exist once per kind of answer, such as `eas_own`.
-AREA = ("eas", "mean_eas")
-BESIDE = ("ppl", "n_tokens")
+AREA_MEASURES = ("eas", "mean_eas")
+BASELINE_MEASURES = ("ppl", "n_tokens")
 _TITLES = {"eas": "EAS", "mean_eas": "Mean EAS", "ppl": "Perplexity", "n_tokens": "Length"}
 
 # How much the samples of an item vary, in bits.
@@ -60,28 +60,28 @@ FIGURES: dict[str, ExhibitDeclaration] = {
 }
 
 
-def area_measures(answers: Sequence[str]) -> list[str]:
+def list_area_measures(answers: Sequence[str]) -> list[str]:
     """The names of the area's measures for these kinds of answers: `eas_reference`, `mean_eas_reference`, ..."""
     names = []
     for answer in answers:
-        names += [f"{name}_{answer}" for name in AREA]
+        names += [f"{name}_{answer}" for name in AREA_MEASURES]
     return names
 
 
-def measures(answers: Sequence[str]) -> list[str]:
+def list_measures(answers: Sequence[str]) -> list[str]:
     """All measures of a response that are compared, first those of the area."""
-    return [*area_measures(answers), *BESIDE]
+    return [*list_area_measures(answers), *BASELINE_MEASURES]
 
 
 def measure_title(measure: str) -> str:
     """A measure's title: `EAS (own answer)` for `eas_own`, `Perplexity`."""
-    if measure in BESIDE:
+    if measure in BASELINE_MEASURES:
         return _TITLES[measure]
     name, _, answer = measure.rpartition("_")
     return f"{_TITLES[name]} ({ANSWERS[answer]})"
 
 
-def compared(table: str, models: Iterable[str], sets: Iterable[str], answers: Iterable[str]) -> bool:
+def has_published_values(table: str, models: Iterable[str], sets: Iterable[str], answers: Iterable[str]) -> bool:
     """Whether the paper has values for a table of these models, benchmarks and kinds of answers."""
     return "reference" in answers and TABLES[table].is_comparable(models, sets)
 

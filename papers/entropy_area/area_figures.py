@@ -22,11 +22,11 @@ from entropy_sentinel.rendering.figure_style import (
 )
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.file_sets import read_by_owner
-from papers.entropy_area.area_exhibits import ANSWERS, FIGURES, AreaExhibitSettings, measure_title, measures
+from papers.entropy_area.area_exhibits import ANSWERS, FIGURES, AreaExhibitSettings, list_measures, measure_title
 from papers.entropy_area.area_frames import CORRELATIONS, ITEMS
-from papers.entropy_area.area_measures import RANGES, common, of_set
-from papers.entropy_area.correlation import why_none
-from papers.entropy_area.trajectories import Trajectory, has_options, median_item, trajectory
+from papers.entropy_area.area_measures import RANGES, select_benchmarks, select_complete_items
+from papers.entropy_area.correlation import explain_no_correlation
+from papers.entropy_area.trajectories import Trajectory, has_options, load_trajectory, select_median_item
 
 _LINE = "#C00000"
 # Files of the pass by model and benchmark.
@@ -51,8 +51,8 @@ class AreaFigureInputs(FigureInputs):
 
 def figure_2_correlations(inputs: AreaFigureInputs) -> Drawing:
     """Draw four panels: z-scores of EAS, mean EAS, perplexity and length, with a regression line."""
-    own = of_set(inputs.items, inputs.model, inputs.settings["sets"][inputs.benchmark])
-    rows = common(own, measures(inputs.settings["answers"]), "answer_entropy")
+    model_items = select_benchmarks(inputs.items, inputs.model, inputs.settings["sets"][inputs.benchmark])
+    rows = select_complete_items(model_items, list_measures(inputs.settings["answers"]), "answer_entropy")
     if len(rows) < 2:
         return draw_empty(f"{inputs.model} on {inputs.benchmark}: {len(rows)} items have all measures", inputs.label)
     figure = new_figure(11, 3, inputs.label)
@@ -62,7 +62,7 @@ def figure_2_correlations(inputs: AreaFigureInputs) -> Drawing:
         correlation = inputs.correlations.filter(
             model=inputs.model, benchmark=inputs.benchmark, measure=measure, target="answer_entropy"
         )
-        _draw(axes, rows, measure, correlation.row(0, named=True))
+        _draw_panel(axes, rows, measure, correlation.row(0, named=True))
         axes.set_xlabel("Answer entropy, bits", fontsize=9)
     panels[0].set_ylabel("z-score of the measure", fontsize=9)
     return Drawing(
@@ -72,9 +72,11 @@ def figure_2_correlations(inputs: AreaFigureInputs) -> Drawing:
     )
 
 
-def _draw(axes: Axes, rows: pl.DataFrame, measure: str, correlation: dict[str, Any]) -> None:
+def _draw_panel(axes: Axes, rows: pl.DataFrame, measure: str, correlation: dict[str, Any]) -> None:
     style_axes(axes)
-    if why_none(rows["answer_entropy"], rows["answer_entropy"]) or why_none(rows[measure], rows[measure]):
+    if explain_no_correlation(rows["answer_entropy"], rows["answer_entropy"]) or explain_no_correlation(
+        rows[measure], rows[measure]
+    ):
         axes.set_title(f"{measure_title(measure)}\nno r: {correlation['reason']}", fontsize=8, wrap=True)
         return
     x, y = rows["answer_entropy"].to_numpy(), rows[measure].to_numpy().astype(float)
@@ -92,29 +94,26 @@ _LINES = (
     *((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), ("#CC79A7", ":")),
     *(("#E69F00", "-"), ("#56B4E9", "--"), ("#999999", "-."), ("#000000", ":"), ("#F0E442", "-"), (BLUE, ":")),
 )
-_POSITION = "Token t after which the answer is inserted"
+_POSITION_LABEL = "Token t after which the answer is inserted"
 
 
 def figure_1_trajectory(inputs: AreaFigureInputs) -> Drawing:
     """Draw the entropies of one response with the area under them: the response of median EAS."""
-    benchmark, answer, label = (
-        _benchmark(inputs.passes[inputs.model], inputs.settings),
-        inputs.settings["answer"],
-        inputs.label,
-    )
-    item = median_item(of_set(inputs.items, inputs.model, [benchmark]), f"eas_{answer}")
+    benchmark = _choose_benchmark(inputs.passes[inputs.model], inputs.settings)
+    answer, label = inputs.settings["answer"], inputs.label
+    item = select_median_item(select_benchmarks(inputs.items, inputs.model, [benchmark]), f"eas_{answer}")
     if item is None:
         return draw_empty(f"No response of {inputs.model} to {benchmark} has a trajectory", label)
-    shown = trajectory(inputs.passes[inputs.model][benchmark], item, answer)
+    trajectory = load_trajectory(inputs.passes[inputs.model][benchmark], item, answer)
     figure = new_figure(7.5, 3.2, label)
     axes = figure.subplots()
-    _draw_entropy(axes, shown)
-    axes.set(xlabel=_POSITION, ylabel="H(t), bits")
-    axes.set_title(f"EAS {shown.eas:.1f} bits, mean {shown.mean_eas:.2f}", fontsize=10)
-    inserted = "" if shown.answer_text is None else f" and all but the last token of {shown.answer_text}"
+    _draw_entropy(axes, trajectory)
+    axes.set(xlabel=_POSITION_LABEL, ylabel="H(t), bits")
+    axes.set_title(f"EAS {trajectory.eas:.1f} bits, mean {trajectory.mean_eas:.2f}", fontsize=10)
+    inserted = "" if trajectory.answer_text is None else f" and all but the last token of {trajectory.answer_text}"
     return Drawing(
         figure,
-        f"{inputs.model} on {shown.item_id}: entropy of the next token, in bits, if the first t tokens of the "
+        f"{inputs.model} on {trajectory.item_id}: entropy of the next token, in bits, if the first t tokens of the "
         f"response are followed by \\boxed{{{inserted} ({ANSWERS[answer]}). The area is EAS. Of the items of "
         f"{benchmark}, this one's first response has the median EAS.",
     )
@@ -122,40 +121,41 @@ def figure_1_trajectory(inputs: AreaFigureInputs) -> Drawing:
 
 def figure_3_ranges(inputs: AreaFigureInputs) -> Drawing:
     """Draw a column for each range of answer entropy: decayed probabilities of the options, and the entropy below."""
-    benchmark, answer, label = (
-        _benchmark(inputs.passes[inputs.model], inputs.settings),
-        inputs.settings["answer"],
-        inputs.label,
-    )
-    own = of_set(inputs.items, inputs.model, [benchmark])
+    benchmark = _choose_benchmark(inputs.passes[inputs.model], inputs.settings)
+    answer, label = inputs.settings["answer"], inputs.label
+    model_items = select_benchmarks(inputs.items, inputs.model, [benchmark])
     n_items: dict[str, int] = {}
     by_range: dict[str, Trajectory] = {}
-    for name, (_, inside) in RANGES.items():
-        rows = own.filter(inside)
-        n_items[name] = len(rows)
-        if item := median_item(rows, f"eas_{answer}"):
-            by_range[name] = trajectory(inputs.passes[inputs.model][benchmark], item, answer)
+    for name, (_, in_range) in RANGES.items():
+        range_items = model_items.filter(in_range)
+        n_items[name] = len(range_items)
+        if item := select_median_item(range_items, f"eas_{answer}"):
+            by_range[name] = load_trajectory(inputs.passes[inputs.model][benchmark], item, answer)
     if not by_range:
         return draw_empty(f"No response of {inputs.model} to {benchmark} has a trajectory", label)
-    options = any(shown.probabilities is not None for shown in by_range.values())
-    figure = new_figure(10.5, 5.2 if options else 3, label)
-    grid = figure.subplots(2 if options else 1, len(RANGES), squeeze=False, sharey="row")
-    highest = max(shown.entropies.max() for shown in by_range.values())
+    has_probabilities = any(trajectory.probabilities is not None for trajectory in by_range.values())
+    figure = new_figure(10.5, 5.2 if has_probabilities else 3, label)
+    grid = figure.subplots(2 if has_probabilities else 1, len(RANGES), squeeze=False, sharey="row")
+    highest = max(trajectory.entropies.max() for trajectory in by_range.values())
     for column, (name, (title, _)) in zip(grid.T, RANGES.items(), strict=True):
-        about = _about(by_range[name], answer) if name in by_range else ""
-        column[0].set_title(f"{name.title()}, {title} bits: {format_count(n_items[name], 'item')}\n{about}", fontsize=9)
+        description = _describe_trajectory(by_range[name], answer) if name in by_range else ""
+        column[0].set_title(
+            f"{name.title()}, {title} bits: {format_count(n_items[name], 'item')}\n{description}", fontsize=9
+        )
         _draw_column(column, by_range.get(name), inputs.settings["alpha"])
         column[-1].set(xlabel="Token t", ylim=(0, highest * 1.05 or 1))
     grid[-1, 0].set_ylabel("H(t), bits")
-    if options:
+    if has_probabilities:
         grid[0, 0].set_ylabel(f"Decayed sum, alpha {inputs.settings['alpha']:g}")
         legend = collect_legend(grid[0])
-        look: dict[str, Any] = {"ncols": len(legend), "frameon": False, "fontsize": 9}
-        figure.legend(list(legend.values()), list(legend), loc="outside lower center", **look)
-    return Drawing(figure, _caption(inputs.model, benchmark, answer, inputs.settings["alpha"], options))
+        legend_style: dict[str, Any] = {"ncols": len(legend), "frameon": False, "fontsize": 9}
+        figure.legend(list(legend.values()), list(legend), loc="outside lower center", **legend_style)
+    return Drawing(
+        figure, _format_caption(inputs.model, benchmark, answer, inputs.settings["alpha"], has_probabilities)
+    )
 
 
-def _benchmark(passes: Mapping[str, str], settings: AreaFigureSettings) -> str:
+def _choose_benchmark(passes: Mapping[str, str], settings: AreaFigureSettings) -> str:
     """The benchmark of the settings, or else the first with options, or else the first."""
     if settings["figure_benchmark"]:
         return settings["figure_benchmark"]
@@ -165,52 +165,52 @@ def _benchmark(passes: Mapping[str, str], settings: AreaFigureSettings) -> str:
     return next(iter(passes))
 
 
-def _caption(model: str, benchmark: str, answer: str, alpha: float, has_options: bool) -> str:
-    chosen = (
+def _format_caption(model: str, benchmark: str, answer: str, alpha: float, has_options: bool) -> str:
+    selection = (
         f"{model} on {benchmark}: of the items in each range of answer entropy the one whose first response has the "
         "median EAS. "
     )
-    below = f"the entropy after each token with the answer inserted ({ANSWERS[answer]}), and its area, EAS"
+    curve = f"the entropy after each token with the answer inserted ({ANSWERS[answer]}), and its area, EAS"
     if not has_options:
         return (
-            f"{chosen}It shows {below}. The probabilities of the options are left out: either the questions of this "
+            f"{selection}It shows {curve}. The probabilities of the options are left out: either the questions of this "
             "benchmark offer none, or signals.forced_answer.options is not set."
         )
     return (
-        f"{chosen}Above: probabilities of the options' letters right after the brace, summed over the tokens so far "
+        f"{selection}Above: probabilities of the options' letters right after the brace, summed over the tokens so far "
         f"with the weight (t - k + 1)^-{alpha:g}; they are not renormalised, and one outside the 20 most "
-        f"likely tokens counts as 0. Below: {below}."
+        f"likely tokens counts as 0. Below: {curve}."
     )
 
 
-def _about(shown: Trajectory, answer: str) -> str:
-    letter = f", {ANSWERS[answer]} {shown.answer_text}" if shown.options and shown.answer_text else ""
-    return f"{shown.item_id}{letter}\nanswer entropy {shown.answer_entropy:.2f}, EAS {shown.eas:.1f}"
+def _describe_trajectory(trajectory: Trajectory, answer: str) -> str:
+    letter = f", {ANSWERS[answer]} {trajectory.answer_text}" if trajectory.options and trajectory.answer_text else ""
+    return f"{trajectory.item_id}{letter}\nanswer entropy {trajectory.answer_entropy:.2f}, EAS {trajectory.eas:.1f}"
 
 
-def _draw_column(column: Sequence[Axes], shown: Trajectory | None, alpha: float) -> None:
+def _draw_column(column: Sequence[Axes], trajectory: Trajectory | None, alpha: float) -> None:
     for axes in column:
         style_axes(axes)
         # An empty range has no tokens.
-        axes.xaxis.set_visible(shown is not None)
-        if shown is None:
+        axes.xaxis.set_visible(trajectory is not None)
+        if trajectory is None:
             axes.text(0.5, 0.5, "none with a trajectory", ha="center", va="center", transform=axes.transAxes)
-    if shown is not None:
-        if shown.probabilities is not None:
-            _draw_options(column[0], shown, alpha)
-        _draw_entropy(column[-1], shown)
+    if trajectory is not None:
+        if trajectory.probabilities is not None:
+            _draw_options(column[0], trajectory, alpha)
+        _draw_entropy(column[-1], trajectory)
 
 
-def _draw_entropy(axes: Axes, shown: Trajectory) -> None:
-    axes.fill_between(shown.positions, shown.entropies, color=BLUE, alpha=0.25, linewidth=0)
-    axes.plot(shown.positions, shown.entropies, color=BLUE, linewidth=0.9)
+def _draw_entropy(axes: Axes, trajectory: Trajectory) -> None:
+    axes.fill_between(trajectory.positions, trajectory.entropies, color=BLUE, alpha=0.25, linewidth=0)
+    axes.plot(trajectory.positions, trajectory.entropies, color=BLUE, linewidth=0.9)
     axes.set_ylim(bottom=0)
     style_axes(axes)
 
 
-def _draw_options(axes: Axes, shown: Trajectory, alpha: float) -> None:
-    sums = shown.decayed_options(alpha)
-    for letter, values in zip(shown.options, sums, strict=True):
+def _draw_options(axes: Axes, trajectory: Trajectory, alpha: float) -> None:
+    sums = trajectory.decayed_options(alpha)
+    for letter, values in zip(trajectory.options, sums, strict=True):
         color, dash = _LINES["ABCDEFGHIJ".index(letter)]
         axes.plot(range(1, len(values) + 1), values, color=color, linestyle=dash, linewidth=1.2, label=letter)
     axes.set_ylim(bottom=0)
@@ -226,15 +226,15 @@ def write_figures(
     folder: str,
 ) -> None:
     """Write the figures, by the names of their files, to `folder`."""
-    passes_of: dict[str, dict[str, str]] = {}
+    passes_by_model: dict[str, dict[str, str]] = {}
     for path in passes:
         origin = read_provenance(path)
-        passes_of.setdefault(origin["model"], {})[origin["benchmark"]] = path
+        passes_by_model.setdefault(origin["model"], {})[origin["benchmark"]] = path
     inputs = AreaFigureInputs(
         label=settings["label"],
         settings=settings,
         items=read_by_owner(ITEMS, by_item, {"model": models}),
         correlations=CORRELATIONS.read(correlations),
-        passes=passes_of,
+        passes=passes_by_model,
     )
     save_figures(FIGURES, exhibits, inputs, folder)

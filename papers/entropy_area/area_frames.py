@@ -13,7 +13,7 @@ from entropy_sentinel.schemas.response_schema import (
     RESPONSE,
     RESPONSE_COLUMNS,
 )
-from papers.entropy_area.area_exhibits import ANSWERS, area_measures
+from papers.entropy_area.area_exhibits import ANSWERS, list_area_measures
 
 _CLASS = Column(
     "answer_class",
@@ -38,7 +38,7 @@ ANSWER_CLASSES = Contract(
 _SET = Column("benchmark", pl.String, "domain, or several combined")
 _AREA = tuple(
     Column(name, pl.Float64, f"{'mean ' if name.startswith('mean') else ''}entropy area score", "bits", nullable=True)
-    for name in area_measures(list(ANSWERS))
+    for name in list_area_measures(list(ANSWERS))
 )
 _LENGTHS = (
     Column("ppl", pl.Float64, "perplexity of the response", "1", nullable=True),

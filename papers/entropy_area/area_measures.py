@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.schemas.file_sets import read_by_owner
-from papers.entropy_area.area_exhibits import TARGETS, measure_title, measures
+from papers.entropy_area.area_exhibits import TARGETS, list_measures, measure_title
 from papers.entropy_area.area_frames import CORRELATIONS, ITEMS, RESPONSES, SPREAD
-from papers.entropy_area.correlation import correlate, why_none
+from papers.entropy_area.correlation import compute_correlation, explain_no_correlation
 
 Sets = Mapping[str, Sequence[str]]
 
@@ -42,80 +42,88 @@ def write_measures(
     """Write correlations, and how much the score depends on the sample."""
     items = read_by_owner(ITEMS, by_item, {"model": models})
     about = {"settings": dict(settings)}
-    CORRELATIONS.write(CORRELATIONS.frame(list(correlations(items, settings))), correlations_output, about)
-    scores = read_by_owner(RESPONSES, by_response, {"model": models})
-    SPREAD.write(SPREAD.frame(list(spread(items, scores, settings))), spread_output, about)
+    CORRELATIONS.write(CORRELATIONS.frame(list(correlate_measures(items, settings))), correlations_output, about)
+    responses = read_by_owner(RESPONSES, by_response, {"model": models})
+    SPREAD.write(SPREAD.frame(list(compute_spreads(items, responses, settings))), spread_output, about)
 
 
-def of_set(frame: pl.DataFrame, model: str, benchmarks: Sequence[str]) -> pl.DataFrame:
+def select_benchmarks(frame: pl.DataFrame, model: str, benchmarks: Sequence[str]) -> pl.DataFrame:
     """The rows of one model on some benchmarks."""
     return frame.filter(pl.col("model") == model, pl.col("benchmark").is_in(benchmarks))
 
 
-def common(items: pl.DataFrame, names: Sequence[str], target: str) -> pl.DataFrame:
+def select_complete_items(items: pl.DataFrame, names: Sequence[str], target: str) -> pl.DataFrame:
     """The items with all of these measures and the entropy, except measures that no item has."""
-    present = [name for name in names if items[name].null_count() < len(items)]
-    return items.drop_nulls([*present, target])
+    measured_names = [name for name in names if items[name].null_count() < len(items)]
+    return items.drop_nulls([*measured_names, target])
 
 
-def correlations(items: pl.DataFrame, settings: AreaMeasureSettings) -> Iterator[dict[str, Any]]:
+def correlate_measures(items: pl.DataFrame, settings: AreaMeasureSettings) -> Iterator[dict[str, Any]]:
     """Yield rows of CORRELATIONS from a frame ITEMS. All measures are compared on the same items."""
-    names = measures(settings["answers"])
+    names = list_measures(settings["answers"])
     for model in items["model"].unique(maintain_order=True):
         for name, benchmarks in settings["sets"].items():
-            own = of_set(items, model, benchmarks)
+            model_items = select_benchmarks(items, model, benchmarks)
             for target in TARGETS:
-                rows = common(own, names, target)
+                rows = select_complete_items(model_items, names, target)
                 for measure in names:
                     about = {"model": model, "benchmark": name, "measure": measure, "target": target}
-                    yield about | {"n_items": len(rows)} | _correlation(rows, measure, target, settings)
+                    yield about | {"n_items": len(rows)} | _correlate_measure(rows, measure, target, settings)
 
 
-def _correlation(rows: pl.DataFrame, measure: str, target: str, settings: AreaMeasureSettings) -> dict[str, Any]:
+def _correlate_measure(rows: pl.DataFrame, measure: str, target: str, settings: AreaMeasureSettings) -> dict[str, Any]:
     empty = dict.fromkeys(("r", "p", "lower", "upper", "rho", "rho_p", "reason"))
     if len(rows) and rows[measure].null_count():
         return empty | {"reason": "no response has it"}
     x, y = rows[measure], rows[target]
-    if reason := why_none(x, y, (measure_title(measure), TARGETS[target])):
+    if reason := explain_no_correlation(x, y, (measure_title(measure), TARGETS[target])):
         return empty | {"reason": reason}
-    return empty | vars(correlate(x, y, settings["resamples"], settings["seed"]))
+    return empty | vars(compute_correlation(x, y, settings["resamples"], settings["seed"]))
 
 
-def spread(items: pl.DataFrame, responses: pl.DataFrame, settings: AreaMeasureSettings) -> Iterator[dict[str, Any]]:
+def compute_spreads(
+    items: pl.DataFrame, responses: pl.DataFrame, settings: AreaMeasureSettings
+) -> Iterator[dict[str, Any]]:
     """Yield rows of SPREAD, the differences in EAS between an item's samples, from frames ITEMS and RESPONSES."""
     for model in items["model"].unique(maintain_order=True):
         for name, benchmarks in settings["sets"].items():
-            entropies = of_set(items, model, benchmarks).select("benchmark", "item_id", "answer_entropy")
+            entropies = select_benchmarks(items, model, benchmarks).select("benchmark", "item_id", "answer_entropy")
             for answer in settings["answers"]:
                 score = f"eas_{answer}"
-                own = of_set(responses, model, benchmarks).drop_nulls(score).rename({score: "score"})
-                several = own.filter(pl.len().over("benchmark", "item_id") > 1)
-                rows = several.join(entropies, on=["benchmark", "item_id"], maintain_order="left")
-                yield {"model": model, "benchmark": name, "answer": answer} | _spread(rows)
+                scored_responses = (
+                    select_benchmarks(responses, model, benchmarks).drop_nulls(score).rename({score: "score"})
+                )
+                repeated_responses = scored_responses.filter(pl.len().over("benchmark", "item_id") > 1)
+                rows = repeated_responses.join(entropies, on=["benchmark", "item_id"], maintain_order="left")
+                yield {"model": model, "benchmark": name, "answer": answer} | _compute_spread(rows)
 
 
-def _spread(rows: pl.DataFrame) -> dict[str, Any]:
+def _compute_spread(rows: pl.DataFrame) -> dict[str, Any]:
     """The spread of scores, and r by sample number, of rows with `sample`, `score` and `answer_entropy`."""
-    by_item = rows.group_by("benchmark", "item_id", maintain_order=True).agg(
+    item_rows = rows.group_by("benchmark", "item_id", maintain_order=True).agg(
         pl.col("score").mean(), pl.col("answer_entropy").first(), variance=pl.col("score").var(), n=pl.len()
     )
     empty = dict.fromkeys(("within_sd", "between_sd", "r_first", "r_lowest", "r_highest", "r_mean"))
-    counts = {"n_items": len(by_item), "n_scores": len(rows)}
-    if len(by_item) < 2:
+    counts = {"n_items": len(item_rows), "n_scores": len(rows)}
+    if len(item_rows) < 2:
         return counts | empty
-    degrees = (by_item["n"] - 1).to_numpy()
-    by_sample = [_r(own) for _, own in rows.sort("sample").group_by("sample", maintain_order=True)]
-    known = [r for r in by_sample if r is not None]
+    degrees_of_freedom = (item_rows["n"] - 1).to_numpy()
+    r_by_sample = [
+        _compute_r(sample_rows) for _, sample_rows in rows.sort("sample").group_by("sample", maintain_order=True)
+    ]
+    defined_r = [r for r in r_by_sample if r is not None]
     return counts | {
-        "within_sd": float(np.sqrt((by_item["variance"].to_numpy() * degrees).sum() / degrees.sum())),
-        "between_sd": float(by_item["score"].to_numpy().std(ddof=1)),
-        "r_first": by_sample[0],
-        "r_lowest": min(known, default=None),
-        "r_highest": max(known, default=None),
-        "r_mean": _r(by_item),
+        "within_sd": float(
+            np.sqrt((item_rows["variance"].to_numpy() * degrees_of_freedom).sum() / degrees_of_freedom.sum())
+        ),
+        "between_sd": float(item_rows["score"].to_numpy().std(ddof=1)),
+        "r_first": r_by_sample[0],
+        "r_lowest": min(defined_r, default=None),
+        "r_highest": max(defined_r, default=None),
+        "r_mean": _compute_r(item_rows),
     }
 
 
-def _r(rows: pl.DataFrame) -> float | None:
+def _compute_r(rows: pl.DataFrame) -> float | None:
     x, y = rows["score"], rows["answer_entropy"]
-    return None if why_none(x, y) else float(np.corrcoef(x, y)[0, 1])
+    return None if explain_no_correlation(x, y) else float(np.corrcoef(x, y)[0, 1])

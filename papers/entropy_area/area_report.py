@@ -30,47 +30,49 @@ class AreaSummary:
     @property
     def verdict(self) -> str:
         """A sentence with the measure of strongest correlation with the answer entropy, and the place of EAS."""
-        known = {name: row for name, row in self.by_measure.items() if row["r"] is not None}
-        if not known:
+        rows = {name: row for name, row in self.by_measure.items() if row["r"] is not None}
+        if not rows:
             reason = next(iter(self.by_measure.values()))["reason"]
             return f"There is no correlation: {reason}."
-        best = max(known, key=lambda name: abs(known[name]["r"]))
-        text = f"{measure_title(best)} has the strongest correlation with the answer entropy: {_r(known[best])}"
+        best = max(rows, key=lambda name: abs(rows[name]["r"]))
+        text = f"{measure_title(best)} has the strongest correlation with the answer entropy: {_format_r(rows[best])}"
         if best.startswith("eas_"):
             return f"{text}."
-        scores = [name for name in known if name.startswith("eas_")]
+        scores = [name for name in rows if name.startswith("eas_")]
         if not scores:
             return f"{text}; EAS has no r."
-        return f"{text}; {measure_title(scores[0])} has {_r(known[scores[0]])}."
+        return f"{text}; {measure_title(scores[0])} has {_format_r(rows[scores[0]])}."
 
 
-def _r(row: Mapping[str, Any]) -> str:
-    return f"r {format_number(row['r'], '+.2f')} ({interval(row)})"
+def _format_r(row: Mapping[str, Any]) -> str:
+    return f"r {format_number(row['r'], '+.2f')} ({format_r_interval(row)})"
 
 
-def interval(row: Mapping[str, Any]) -> str:
+def format_r_interval(row: Mapping[str, Any]) -> str:
     """The interval of a row of CORRELATIONS as text."""
     return format_interval(row, "+.2f")
 
 
-def summaries(correlations: pl.DataFrame) -> Iterator[AreaSummary]:
+def build_summaries(correlations: pl.DataFrame) -> Iterator[AreaSummary]:
     """Yield a summary for each model and set of benchmarks, in order."""
     rows = correlations.filter(target="answer_entropy")
-    for (model, benchmark), own in rows.group_by("model", "benchmark", maintain_order=True):
-        by_measure = {row["measure"]: row for row in own.iter_rows(named=True)}
-        yield AreaSummary(str(model), str(benchmark), own["n_items"][0], by_measure)
+    for (model, benchmark), group_rows in rows.group_by("model", "benchmark", maintain_order=True):
+        by_measure = {row["measure"]: row for row in group_rows.iter_rows(named=True)}
+        yield AreaSummary(str(model), str(benchmark), group_rows["n_items"][0], by_measure)
 
 
-def summarise(shown: Sequence[AreaSummary]) -> str:
+def format_summaries(summaries: Sequence[AreaSummary]) -> str:
     """Plain text: r of every measure with the answer entropy, by model and benchmark, each with a sentence."""
-    parts = ["Correlation of one response's uncertainty with the variety of many answers: Pearson's r, 95 % interval"]
-    for summary in shown:
+    sections = [
+        "Correlation of one response's uncertainty with the variety of many answers: Pearson's r, 95 % interval"
+    ]
+    for summary in summaries:
         rows = []
         for name, row in summary.by_measure.items():
-            rows.append([measure_title(name), format_number(row["r"], "+.3f"), interval(row)])
+            rows.append([measure_title(name), format_number(row["r"], "+.3f"), format_r_interval(row)])
         table = format_text_table(["measure", "r", "interval"], rows)
-        parts.append(indent_lines(f"{summary.title}: {summary.n_items} items", [*table, summary.verdict]))
-    return "\n\n".join(parts) + "\n"
+        sections.append(indent_lines(f"{summary.title}: {summary.n_items} items", [*table, summary.verdict]))
+    return "\n\n".join(sections) + "\n"
 
 
 def write_report(
@@ -82,18 +84,18 @@ def write_report(
     summary: str,
 ) -> None:
     """Write the page and the summary."""
-    shown = list(summaries(CORRELATIONS.read(correlations)))
+    summaries = list(build_summaries(CORRELATIONS.read(correlations)))
     save_report(
         __file__,
         page,
         summary,
-        text=summarise(shown),
+        text=format_summaries(summaries),
         tables=tables,
         figures=figures,
         title="Entropy area score",
         label=settings["label"],
-        summaries=shown,
-        measures=[(name, measure_title(name)) for name in shown[0].by_measure] if shown else [],
-        interval=interval,
+        summaries=summaries,
+        measures=[(name, measure_title(name)) for name in summaries[0].by_measure] if summaries else [],
+        interval=format_r_interval,
         answers=answer_note(settings["answers"]),
     )

@@ -88,11 +88,11 @@ class EntropyArea(Analysis):
             sets.setdefault(name_of[benchmark], []).append(benchmark)
         return sets
 
-    def shown_answer(self, asked: list[str]) -> str:
-        """The kind of answer whose score is shown, from those that are `asked`; raises ValueError for another."""
-        if self.answer and self.answer not in asked:
+    def choose_answer(self, answers: list[str]) -> str:
+        """The kind of answer whose score is shown, from those of the pass; raises ValueError for another."""
+        if self.answer and self.answer not in answers:
             raise ValueError(
                 f"analyses.entropy_area.answer: '{self.answer}' is not in signals.forced_answer.answers, which has "
-                f"{', '.join(asked)}"
+                f"{', '.join(answers)}"
             )
-        return self.answer or ("reference" if "reference" in asked else asked[0])
+        return self.answer or ("reference" if "reference" in answers else answers[0])

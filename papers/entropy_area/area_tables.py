@@ -9,21 +9,21 @@ from entropy_sentinel.rendering.exhibit_files import ExhibitInputs, save_tables
 from entropy_sentinel.rendering.table_exhibit import Table, missing_notes, number_frame, select_headings
 from entropy_sentinel.schemas.file_sets import read_by_owner
 from papers.entropy_area.area_exhibits import (
+    ALL_BENCHMARKS,
     ANSWERS,
     ENTROPY_NOTE,
-    EVERY,
     FIRST_NOTE,
     INTERVAL_NOTE,
-    PUBLISHED,
+    PUBLISHED_FOLDER,
     TABLES,
     TARGETS,
     AreaExhibitSettings,
     answer_note,
-    compared,
+    has_published_values,
     measure_title,
 )
 from papers.entropy_area.area_frames import CORRELATIONS, ITEMS, SPREAD, TRUNCATION
-from papers.entropy_area.area_measures import RANGES, of_set
+from papers.entropy_area.area_measures import RANGES, select_benchmarks
 
 _STATISTICS = {"mean": "mean", "q90": "90th percentile", "q95": "95th percentile", "q99": "99th percentile"}
 
@@ -53,7 +53,7 @@ def table_1_truncation(inputs: AreaTableInputs) -> Table:
         "entropy": "H(t), bits",
     }
     words = {
-        "benchmark": lambda name: "all" if name == EVERY else name,
+        "benchmark": lambda name: "all" if name == ALL_BENCHMARKS else name,
         "answer": ANSWERS.__getitem__,
         "statistic": _STATISTICS.__getitem__,
     }
@@ -69,21 +69,21 @@ def table_1_truncation(inputs: AreaTableInputs) -> Table:
             answer_note(inputs.settings["answers"]),
         ),
         decimals=4,
-        published=_published_truncation(
+        published=_compare_truncation(
             inputs.truncation, inputs.settings["answers"], inputs.models, inputs.settings["sets"]
         ),
     )
 
 
-def _published_truncation(
+def _compare_truncation(
     truncation: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Iterable[str]
 ) -> Table | None:
-    if not compared("1_truncation", models, sets, answers):
+    if not has_published_values("1_truncation", models, sets, answers):
         return None
     (model,), (benchmark,) = TABLES["1_truncation"].models, TABLES["1_truncation"].benchmarks
-    ours = truncation.filter(model=model, benchmark=benchmark, answer="reference")
-    theirs = pl.read_csv(PUBLISHED / "table_1_truncation.csv")
-    joined = theirs.join(ours, on="statistic", how="left", suffix=": ours", maintain_order="left")
+    study_rows = truncation.filter(model=model, benchmark=benchmark, answer="reference")
+    paper_rows = pl.read_csv(PUBLISHED_FOLDER / "table_1_truncation.csv")
+    joined = paper_rows.join(study_rows, on="statistic", how="left", suffix=": ours", maintain_order="left")
     headings = {
         "statistic": "Statistic",
         "top_20_mass: ours": "Top-20 mass",
@@ -91,12 +91,12 @@ def _published_truncation(
         "bound_bits: ours": "Bound, bits",
         "bound_bits": "Bound, bits: paper",
     }
-    shown = select_headings(joined, headings, {"statistic": _STATISTICS.__getitem__})
+    frame = select_headings(joined, headings, {"statistic": _STATISTICS.__getitem__})
     note = (
         f"The paper names no model and benchmark here; its section says {model} and {benchmark}. It writes "
         "`percentile average`, which we take for the percentile over positions."
     )
-    return Table("This study's values and the paper's.", shown, (note,), decimals=4)
+    return Table("This study's values and the paper's.", frame, (note,), decimals=4)
 
 
 def table_ranges(inputs: AreaTableInputs) -> Table:
@@ -106,19 +106,19 @@ def table_ranges(inputs: AreaTableInputs) -> Table:
     rows = []
     for model in inputs.models:
         for name, benchmarks in inputs.settings["sets"].items():
-            own = of_set(inputs.items, model, benchmarks)
-            for title, inside in RANGES.values():
-                part = own.filter(inside)
+            model_items = select_benchmarks(inputs.items, model, benchmarks)
+            for title, in_range in RANGES.values():
+                range_items = model_items.filter(in_range)
                 row = {
                     "Model": model,
                     "Benchmark": name,
                     "Answer entropy": title,
-                    "Items": len(part),
-                    "Never correct": len(part.filter(accuracy=0)),
-                    "Accuracy": part["accuracy"].mean(),
-                    "EAS": part[f"eas_{inputs.settings['answer']}"].mean(),
-                    "Mean EAS": part[f"mean_eas_{inputs.settings['answer']}"].mean(),
-                    "Length": part["n_tokens"].mean(),
+                    "Items": len(range_items),
+                    "Never correct": len(range_items.filter(accuracy=0)),
+                    "Accuracy": range_items["accuracy"].mean(),
+                    "EAS": range_items[f"eas_{inputs.settings['answer']}"].mean(),
+                    "Mean EAS": range_items[f"mean_eas_{inputs.settings['answer']}"].mean(),
+                    "Length": range_items["n_tokens"].mean(),
                 }
                 rows.append(row)
     return Table(
@@ -172,7 +172,7 @@ _HEADINGS = {
 
 def table_2_correlation(inputs: AreaTableInputs) -> Table:
     """Tabulate Pearson's r and Spearman's rho of every measure with every entropy, by model and benchmark."""
-    rows = inputs.correlations.sort(*_order(inputs.correlations), maintain_order=True)
+    rows = inputs.correlations.sort(*_list_sort_keys(inputs.correlations), maintain_order=True)
     missing = []
     for row in rows.drop_nulls("reason").iter_rows(named=True):
         value = f"r of {measure_title(row['measure'])} with {TARGETS[row['target']]}"
@@ -189,13 +189,13 @@ def table_2_correlation(inputs: AreaTableInputs) -> Table:
             *missing_notes(missing),
         ),
         decimals=2,  # with 10,000 bootstrap samples of 40 items, another seed moves a limit by up to 0.015
-        published=_published(inputs.correlations)
-        if compared("2_correlation", inputs.models, inputs.settings["sets"], inputs.settings["answers"])
+        published=_compare_correlations(inputs.correlations)
+        if has_published_values("2_correlation", inputs.models, inputs.settings["sets"], inputs.settings["answers"])
         else None,
     )
 
 
-def _order(correlations: pl.DataFrame) -> list[pl.Expr]:
+def _list_sort_keys(correlations: pl.DataFrame) -> list[pl.Expr]:
     """Expressions that sort by model and benchmark, then by the compared entropy."""
     models = pl.Enum(correlations["model"].unique(maintain_order=True))
     benchmarks = pl.Enum(correlations["benchmark"].unique(maintain_order=True))
@@ -203,11 +203,11 @@ def _order(correlations: pl.DataFrame) -> list[pl.Expr]:
     return [pl.col("model").cast(models), pl.col("benchmark").cast(benchmarks), pl.col("target").cast(targets)]
 
 
-def _published(correlations: pl.DataFrame) -> Table:
+def _compare_correlations(correlations: pl.DataFrame) -> Table:
     """The paper's Table 2 with ours, for models and benchmarks that the study has under the same names."""
-    theirs = pl.read_csv(PUBLISHED / "table_2_correlation.csv")
-    ours = correlations.filter(measure="eas_reference", target="answer_entropy")
-    joined = theirs.join(ours, on=["model", "benchmark"], how="inner", maintain_order="left")
+    paper_rows = pl.read_csv(PUBLISHED_FOLDER / "table_2_correlation.csv")
+    study_rows = correlations.filter(measure="eas_reference", target="answer_entropy")
+    joined = paper_rows.join(study_rows, on=["model", "benchmark"], how="inner", maintain_order="left")
     headings = {
         "model": "Model",
         "benchmark": "Benchmark",
@@ -217,9 +217,9 @@ def _published(correlations: pl.DataFrame) -> Table:
         "pearson_r": "r: paper",
         "difference": "r: difference",
     }
-    shown = select_headings(joined.with_columns(difference=pl.col("r") - pl.col("pearson_r")), headings)
+    frame = select_headings(joined.with_columns(difference=pl.col("r") - pl.col("pearson_r")), headings)
     note = "The paper states p < 5e-5 for all four, but neither the temperature nor which response EAS uses."
-    return Table("Pearson's r of EAS (reference) with the answer entropy, here and in the paper.", shown, (note,))
+    return Table("Pearson's r of EAS (reference) with the answer entropy, here and in the paper.", frame, (note,))
 
 
 def write_tables(

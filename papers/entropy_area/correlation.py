@@ -7,7 +7,7 @@ import numpy as np
 from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.statistics.bootstrap import MAX_CELLS, percentile_interval
 
-FEWEST_ITEMS = 3
+MIN_ITEMS = 3
 
 
 @dataclass(frozen=True)
@@ -25,32 +25,32 @@ class Correlation:
     rho_p: float
 
 
-def why_none(x: Numbers, y: Numbers, what: tuple[str, str] = ("x", "y")) -> str | None:
-    """Say why these numbers, (n_items,) each, have no correlation, or return None. `what` has their names."""
-    if len(x) < FEWEST_ITEMS:
-        return f"{len(x)} items have both, {FEWEST_ITEMS} are needed"
-    by_name = [(name, np.asarray(values, dtype=float)) for name, values in zip(what, (x, y), strict=True)]
+def explain_no_correlation(x: Numbers, y: Numbers, names: tuple[str, str] = ("x", "y")) -> str | None:
+    """Say why these numbers, (n_items,) each, have no correlation, or return None. `names` are theirs."""
+    if len(x) < MIN_ITEMS:
+        return f"{len(x)} items have both, {MIN_ITEMS} are needed"
+    by_name = [(name, np.asarray(values, dtype=float)) for name, values in zip(names, (x, y), strict=True)]
     for name, values in by_name:
-        if n_bad := int((~np.isfinite(values)).sum()):
-            return f"{name} is not a finite number for {n_bad} of {len(x)} items"
+        if n_not_finite := int((~np.isfinite(values)).sum()):
+            return f"{name} is not a finite number for {n_not_finite} of {len(x)} items"
     for name, values in by_name:
         if np.ptp(values) == 0:
             return f"{name} is the same for all items"
     return None
 
 
-def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlation:
-    """The correlation of two numbers of the same items, (n_items,) each. Raises ValueError (`why_none`).
+def compute_correlation(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlation:
+    """The correlation of two numbers of the same items, (n_items,) each. Raises ValueError (`explain_no_correlation`).
 
     The bootstrap samples are equal for numbers of the same items, so intervals of several measures are comparable.
     """
-    from scipy import stats  # it takes a second to import, and figures need only `why_none`
+    from scipy import stats  # it takes a second to import, and figures need only `explain_no_correlation`
 
-    if reason := why_none(x, y):
+    if reason := explain_no_correlation(x, y):
         raise ValueError(f"no correlation: {reason}")
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     pearson, spearman = stats.pearsonr(x, y), stats.spearmanr(x, y)
-    lower, upper = percentile_interval(_resampled(x, y, n_resamples, seed))
+    lower, upper = percentile_interval(_bootstrap_r(x, y, n_resamples, seed))
     return Correlation(
         float(pearson.statistic),
         float(pearson.pvalue),
@@ -61,15 +61,15 @@ def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlatio
     )
 
 
-def _resampled(x: np.ndarray, y: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
+def _bootstrap_r(x: np.ndarray, y: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
     """Pearson's r of bootstrap samples of items, (n_resamples,); NaN if either number is constant."""
-    random, n, parts = np.random.default_rng(seed), len(x), []
-    step = max(1, MAX_CELLS // n)
-    for start in range(0, n_resamples, step):
-        drawn = random.integers(n, size=(min(step, n_resamples - start), n))
-        a, b = x[drawn], y[drawn]
+    generator, n, batches = np.random.default_rng(seed), len(x), []
+    batch_size = max(1, MAX_CELLS // n)
+    for start in range(0, n_resamples, batch_size):
+        sampled_items = generator.integers(n, size=(min(batch_size, n_resamples - start), n))
+        a, b = x[sampled_items], y[sampled_items]
         constant = (np.ptp(a, axis=1) == 0) | (np.ptp(b, axis=1) == 0)
         a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
         scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-        parts.append(np.where(constant, np.nan, (a * b).sum(axis=1) / np.where(constant, 1, scale)))
-    return np.concatenate(parts)
+        batches.append(np.where(constant, np.nan, (a * b).sum(axis=1) / np.where(constant, 1, scale)))
+    return np.concatenate(batches)

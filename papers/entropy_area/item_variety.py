@@ -15,7 +15,7 @@ from entropy_sentinel.schemas.contract import check_readable, read_provenance
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
-from papers.entropy_area.area_exhibits import ANSWERS, AREA, EVERY, area_measures
+from papers.entropy_area.area_exhibits import ALL_BENCHMARKS, ANSWERS, AREA_MEASURES, list_area_measures
 from papers.entropy_area.area_frames import ANSWER_CLASSES, ITEMS, RESPONSES, TRUNCATION
 
 
@@ -38,10 +38,10 @@ def answer_entropy(answers: Sequence[Hashable | None], unreadable: bool = True) 
     None is a sample without a readable answer: these form one class, or, with `unreadable` false, are left out. Returns
     None if nothing is left.
     """
-    counted = [answer for answer in answers if unreadable or answer is not None]
-    if not counted:
+    counted_answers = [answer for answer in answers if unreadable or answer is not None]
+    if not counted_answers:
         return None
-    return entropy_bits([counted.count(answer) for answer in dict.fromkeys(counted)])
+    return entropy_bits([counted_answers.count(answer) for answer in dict.fromkeys(counted_answers)])
 
 
 def correctness_entropy(n_correct: int, n_samples: int) -> float:
@@ -55,46 +55,48 @@ def write_items(
     answers: Sequence[str], features: Sequence[str], passes: Sequence[str], by_response_output: str, by_item_output: str
 ) -> None:
     """Write the measures of all responses of one model, and its items."""
-    responses = gather(
+    responses = join_measures(
         pl.concat(map(ANSWER_CLASSES.read, answers)),
         pl.concat(FEATURE_FRAME.read(path, [*RESPONSE, "ppl", "n_tokens"]) for path in features),
-        pl.concat(FORCED_ANSWERS.read(path, [*RESPONSE, "answer", *AREA]) for path in passes),
+        pl.concat(FORCED_ANSWERS.read(path, [*RESPONSE, "answer", *AREA_MEASURES]) for path in passes),
     )
     about = {"model": responses["model"][0]} if len(responses) else {}
     RESPONSES.write(responses, by_response_output, about)
-    ITEMS.write(by_item(responses), by_item_output, about)
+    ITEMS.write(summarise_items(responses), by_item_output, about)
 
 
-def gather(answers: pl.DataFrame, features: pl.DataFrame, forced: pl.DataFrame) -> pl.DataFrame:
+def join_measures(answers: pl.DataFrame, features: pl.DataFrame, forced: pl.DataFrame) -> pl.DataFrame:
     """A frame of contract RESPONSES: a row for each of `answers`, null if a response has no area."""
     responses = answers.select(*RESPONSE, "label", "answer_class").join(
         features, on=RESPONSE, how="left", maintain_order="left", validate="1:1"
     )
     for answer in ANSWERS:
-        named = {name: f"{name}_{answer}" for name in AREA}
-        own = forced.filter(answer=answer).select(*RESPONSE, *AREA).rename(named)
-        responses = responses.join(own, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
+        column_names = {name: f"{name}_{answer}" for name in AREA_MEASURES}
+        answer_areas = forced.filter(answer=answer).select(*RESPONSE, *AREA_MEASURES).rename(column_names)
+        responses = responses.join(answer_areas, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
     return responses.select(RESPONSES.schema.names())
 
 
-def by_item(responses: pl.DataFrame) -> pl.DataFrame:
+def summarise_items(responses: pl.DataFrame) -> pl.DataFrame:
     """A frame of contract ITEMS from a frame RESPONSES. The first response has the lowest sample number."""
     rows = []
-    for which, own in responses.sort(RESPONSE).group_by(ITEMS.key, maintain_order=True):
-        answers = own["answer_class"].to_list()
-        n_correct = int(own["label"].fill_null(False).sum())
-        first = own.row(0, named=True)
-        of_samples = {
-            "n_samples": len(own),
+    for item_key, item_rows in responses.sort(RESPONSE).group_by(ITEMS.key, maintain_order=True):
+        answers = item_rows["answer_class"].to_list()
+        n_correct = int(item_rows["label"].fill_null(False).sum())
+        first = item_rows.row(0, named=True)
+        sample_columns = {
+            "n_samples": len(item_rows),
             "n_unreadable": answers.count(None),
             "n_answers": len({*answers} - {None}),
-            "accuracy": n_correct / len(own),
+            "accuracy": n_correct / len(item_rows),
             "answer_entropy": answer_entropy(answers),
             "answer_entropy_readable": answer_entropy(answers, unreadable=False),
-            "correctness_entropy": correctness_entropy(n_correct, len(own)),
+            "correctness_entropy": correctness_entropy(n_correct, len(item_rows)),
         }
-        of_first = {name: first[name] for name in ("sample", *area_measures(list(ANSWERS)), "ppl", "n_tokens")}
-        rows.append(dict(zip(ITEMS.key, which, strict=True)) | of_samples | of_first)
+        first_columns = {
+            name: first[name] for name in ("sample", *list_area_measures(list(ANSWERS)), "ppl", "n_tokens")
+        }
+        rows.append(dict(zip(ITEMS.key, item_key, strict=True)) | sample_columns | first_columns)
     return ITEMS.frame(rows)
 
 
@@ -109,17 +111,17 @@ def write_truncation(passes: Sequence[str], sets: Mapping[str, Sequence[str]], o
     """
     by_benchmark = {read_provenance(path)["benchmark"]: path for path in passes}
     model = read_provenance(passes[0])["model"]
-    wanted: dict[str, Sequence[str]] = dict(sets)
+    benchmark_sets: dict[str, Sequence[str]] = dict(sets)
     if len(sets) > 1:
-        wanted[EVERY] = list(by_benchmark)
+        benchmark_sets[ALL_BENCHMARKS] = list(by_benchmark)
     rows = []
-    for name, benchmarks in wanted.items():
-        of_set = statistics([by_benchmark[benchmark] for benchmark in benchmarks])
-        rows += [{"model": model, "benchmark": name} | row for row in of_set]
+    for name, benchmarks in benchmark_sets.items():
+        statistic_rows = compute_truncation([by_benchmark[benchmark] for benchmark in benchmarks])
+        rows += [{"model": model, "benchmark": name} | row for row in statistic_rows]
     TRUNCATION.write(TRUNCATION.frame(rows), output, {"model": model})
 
 
-def statistics(passes: Sequence[str]) -> Iterator[dict[str, object]]:
+def compute_truncation(passes: Sequence[str]) -> Iterator[dict[str, object]]:
     """Yield rows of TRUNCATION, without model and benchmark, over all positions of these files of the pass.
 
     Quantiles of the missing mass and of the bound are separate, so they may be from different positions.
@@ -135,6 +137,6 @@ def statistics(passes: Sequence[str]) -> Iterator[dict[str, object]]:
         rows = {"mean": [np.mean(numbers) for numbers in values]}
         for name, share in _QUANTILES.items():
             rows[name] = [np.quantile(numbers, share) for numbers in values]
-        for name, of_statistic in rows.items():
-            missing, bound, entropy = map(float, of_statistic)
+        for name, statistic_values in rows.items():
+            missing, bound, entropy = map(float, statistic_values)
             yield about | {"statistic": name, "top_20_mass": 1 - missing, "bound_bits": bound, "entropy": entropy}

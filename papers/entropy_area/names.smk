@@ -1,7 +1,7 @@
 # What the analysis `entropy_area` calls its files, and what it shows: constants and functions for rules.smk.
 
 from papers.entropy_area import area_exhibits as entropy_area_catalogue
-from papers.entropy_area.area_exhibits import compared as area_compared
+from papers.entropy_area.area_exhibits import has_published_values as area_has_published_values
 from papers.entropy_area.area_settings import NEEDS as AREA_FAMILY
 
 AREA = CONFIG.analyses.entropy_area
@@ -19,26 +19,26 @@ AREA_TABLES = [f"{AREA_FOLDER}/tables/table_{name}" for name in AREA.tables]
 AREA_PUBLISHED = [
     f"{AREA_FOLDER}/tables/table_{name}_published.csv"
     for name in AREA.tables
-    if area_compared(name, MODELS, AREA_SETS, AREA_ANSWERS)
+    if area_has_published_values(name, MODELS, AREA_SETS, AREA_ANSWERS)
 ]
 try:
-    AREA_ANSWER = AREA.shown_answer(AREA_ANSWERS)
+    AREA_ANSWER = AREA.choose_answer(AREA_ANSWERS)
 except ValueError as error:
     raise WorkflowError(str(error)) from None
 
 
 def area_exhibits():
     """The figures to make, by the name of their files: which one, its title, its model, and its set of benchmarks."""
-    found = {}
+    figures = {}
     for name in AREA.figures:
         models = [AREA.figure_model] if name == "1_trajectory" else MODELS
         for model in models:
             for benchmark in AREA_SETS if name == "2_correlations" else [None]:
-                of = [] if name == "1_trajectory" else [one for one in (model, benchmark) if one]
-                title = ", ".join([AREA.FIGURES[name], *of])
-                about = {"figure": name, "title": title, "model": model, "benchmark": benchmark}
-                found["_".join([name, *of])] = about
-    return found
+                title_parts = [] if name == "1_trajectory" else [part for part in (model, benchmark) if part]
+                title = ", ".join([AREA.FIGURES[name], *title_parts])
+                exhibit = {"figure": name, "title": title, "model": model, "benchmark": benchmark}
+                figures["_".join([name, *title_parts])] = exhibit
+    return figures
 
 
 AREA_EXHIBITS = area_exhibits()

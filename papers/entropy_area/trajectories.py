@@ -10,7 +10,7 @@ from entropy_sentinel.schemas.contract import check_readable
 from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 
 
-def decayed(probabilities: np.ndarray, alpha: float = 0.5) -> np.ndarray:
+def compute_decayed_sums(probabilities: np.ndarray, alpha: float = 0.5) -> np.ndarray:
     """Decayed sums of probabilities, both (n_options, n_steps): at step t the sum over k = 1 .. t of
     (t - k + 1)^-alpha P_k.
 
@@ -53,25 +53,25 @@ class Trajectory:
         Probabilities at other positions are interpolated, as for the area.
         """
         assert self.probabilities is not None  # of a question with options
-        every = np.arange(1, self.positions[-1] + 1)
-        interpolated = [np.interp(every, self.positions, row) for row in self.probabilities]
-        return decayed(np.array(interpolated), alpha)
+        tokens = np.arange(1, self.positions[-1] + 1)
+        interpolated = [np.interp(tokens, self.positions, row) for row in self.probabilities]
+        return compute_decayed_sums(np.array(interpolated), alpha)
 
 
 def has_options(path: str) -> bool:
     """Whether a response in a file of the pass has the probabilities of its question's options."""
     with check_readable(path, FORCED_ANSWERS.stage):
-        known = FORCED_ANSWERS.scan(path).select(pl.col("option_probabilities").is_not_null().any())
-        return bool(known.collect().item())
+        has_probabilities = FORCED_ANSWERS.scan(path).select(pl.col("option_probabilities").is_not_null().any())
+        return bool(has_probabilities.collect().item())
 
 
-def median_item(items: pl.DataFrame, score: str) -> dict[str, object] | None:
+def select_median_item(items: pl.DataFrame, score: str) -> dict[str, object] | None:
     """The row of ITEMS with the median score (the lower of two; ties by item id); None without any."""
-    known = items.drop_nulls(score).sort(score, "item_id")
-    return known.row((len(known) - 1) // 2, named=True) if len(known) else None
+    scored_items = items.drop_nulls(score).sort(score, "item_id")
+    return scored_items.row((len(scored_items) - 1) // 2, named=True) if len(scored_items) else None
 
 
-def trajectory(path: str, item: Mapping[str, object], answer: str) -> Trajectory:
+def load_trajectory(path: str, item: Mapping[str, object], answer: str) -> Trajectory:
     """The trajectory of the response that a row of ITEMS names; it exists because its score is known."""
     with check_readable(path, FORCED_ANSWERS.stage):
         rows = FORCED_ANSWERS.scan(path).filter(item_id=item["item_id"], sample=item["sample"], answer=answer)

@@ -17,78 +17,80 @@ from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.study.semantic_clustering.backend_interface import Pair, Question
-from entropy_sentinel.study.semantic_clustering.greedy_clustering import cluster_answers as grouped
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import cluster_answers
 from papers.entropy_area.area_frames import ANSWER_CLASSES
 
 # Kinds of judges that compare by rules: no network, no money.
-_BY_RULES = ("math-verify", "choice", "exact")
+_RULE_KINDS = ("math-verify", "choice", "exact")
 _EXACT: JudgeSettings = {"version": 1, "judge": "exact", "kind": "exact"}
 
 
 def write_answers(benchmark: str, labels: str, settings: JudgeSettings, output: str) -> None:
     """Write classes of a model's answers to the items in `benchmark`, from `labels` by the judge of the settings."""
-    rows, origin = LABELS.read(labels), read_provenance(labels)
-    whose = {name: origin[name] for name in ("model", "benchmark")}
-    used = comparing(settings)
+    label_rows, origin = LABELS.read(labels), read_provenance(labels)
+    owner = {name: origin[name] for name in ("model", "benchmark")}
+    comparison = select_comparison(settings)
     items = BENCHMARKS.read(benchmark, ["item_id", "question"])
-    frame = classes(items, rows, make_judge(used), whose)
-    ANSWER_CLASSES.write(frame, output, {**whose, "judge": settings["judge"], "compared_by": used["judge"]})
+    frame = classify_answers(items, label_rows, make_judge(comparison), owner)
+    ANSWER_CLASSES.write(frame, output, {**owner, "judge": settings["judge"], "compared_by": comparison["judge"]})
 
 
-def comparing(settings: JudgeSettings) -> JudgeSettings:
+def select_comparison(settings: JudgeSettings) -> JudgeSettings:
     """What compares two answers: the judge itself if it works by rules, else its first component that does.
 
     Without such a component, as for an LLM, texts are compared without case, space and punctuation.
     """
-    if settings["kind"] in _BY_RULES:
+    if settings["kind"] in _RULE_KINDS:
         return settings
     for name in settings.get("judges", []):
-        comparison = comparing(settings["members"][name])
+        comparison = select_comparison(settings["members"][name])
         if comparison is not _EXACT:
             return comparison
     return _EXACT
 
 
-def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapping[str, str]) -> pl.DataFrame:
+def classify_answers(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, owner: Mapping[str, str]) -> pl.DataFrame:
     """A frame of contract ANSWER_CLASSES; `items` has item_id and question, `labels` is of contract LABELS.
 
     An answer is readable if it has a label, and a text or the label true. All correct answers are one class; classes
     are numbered in the order of their first answers.
     """
     rows = labels.join(items, on="item_id", how="left", maintain_order="left", validate="m:1")
-    wrong = _wrong_classes(rows.filter(~pl.col("label")).drop_nulls("answer"), judge)
-    order: dict[str, dict[int | None, int]] = {}
-    numbers: list[int | None] = []
+    wrong = _classify_wrong_answers(rows.filter(~pl.col("label")).drop_nulls("answer"), judge)
+    classes_by_item: dict[str, dict[int | None, int]] = {}
+    class_numbers: list[int | None] = []
     for item_id, label, answer in rows.select("item_id", "label", "answer").iter_rows():
         if label is None or (answer is None and not label):
-            numbers.append(None)
+            class_numbers.append(None)
             continue
-        own = order.setdefault(item_id, {})
-        of_judge = None if label else wrong[item_id, normalise_text(answer)]  # None: the correct answers
-        numbers.append(own.setdefault(of_judge, len(own)))
-    unread = pl.when(pl.col("label").is_null()).then("reason").otherwise(pl.lit("the judge names no answer"))
+        item_classes = classes_by_item.setdefault(item_id, {})
+        wrong_class = None if label else wrong[item_id, normalise_text(answer)]  # None: the correct answers
+        class_numbers.append(item_classes.setdefault(wrong_class, len(item_classes)))
+    unread_reason = pl.when(pl.col("label").is_null()).then("reason").otherwise(pl.lit("the judge names no answer"))
     return rows.select(
-        *(pl.lit(whose[name]).alias(name) for name in ("model", "benchmark")),
+        *(pl.lit(owner[name]).alias(name) for name in ("model", "benchmark")),
         "item_id",
         "sample",
         "label",
         "answer",
-        pl.Series("answer_class", numbers, dtype=pl.UInt16),
-    ).with_columns(reason=pl.when(pl.col("answer_class").is_null()).then(rows.select(unread).to_series()))
+        pl.Series("answer_class", class_numbers, dtype=pl.UInt16),
+    ).with_columns(reason=pl.when(pl.col("answer_class").is_null()).then(rows.select(unread_reason).to_series()))
 
 
-def _wrong_classes(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], int]:
+def _classify_wrong_answers(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], int]:
     """The class of each wrong answer, by item and normalised text; of equal texts, the first is compared."""
-    texts: dict[str, dict[str, str]] = {}
+    texts_by_item: dict[str, dict[str, str]] = {}
     for item_id, answer in rows.select("item_id", "answer").iter_rows():
-        texts.setdefault(item_id, {}).setdefault(normalise_text(answer), answer)
+        texts_by_item.setdefault(item_id, {}).setdefault(normalise_text(answer), answer)
     questions = dict(rows.select("item_id", "question").iter_rows())
-    answers = [(Question(questions[item]), list(own.values())) for item, own in texts.items()]
-    classes: dict[tuple[str, str], int] = {}
-    for (item, own), numbers in zip(texts.items(), grouped(answers, _JudgeBackend(judge)), strict=True):
-        for text, number in zip(own, numbers, strict=True):
-            classes[item, text] = number
-    return classes
+    answers = [(Question(questions[item]), list(item_texts.values())) for item, item_texts in texts_by_item.items()]
+    class_by_text: dict[tuple[str, str], int] = {}
+    for (item, item_texts), numbers in zip(
+        texts_by_item.items(), cluster_answers(answers, _JudgeBackend(judge)), strict=True
+    ):
+        for text, number in zip(item_texts, numbers, strict=True):
+            class_by_text[item, text] = number
+    return class_by_text
 
 
 class _JudgeBackend:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from papers.entropy_area.area_frames import ANSWER_CLASSES
-from papers.entropy_area.classes.answer_classes import classes, comparing, write_answers
+from papers.entropy_area.classes.answer_classes import classify_answers, select_comparison, write_answers
 
 from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
@@ -32,7 +32,7 @@ def items(question: str = "?") -> pl.DataFrame:
 
 
 def numbers(judge: Any, answers: Sequence[tuple[bool | None, str | None]], question: str = "?") -> list[int | None]:
-    frame = classes(items(question), labels(answers), judge, WHOSE)
+    frame = classify_answers(items(question), labels(answers), judge, WHOSE)
     ANSWER_CLASSES.check(frame)
     return frame["answer_class"].to_list()
 
@@ -69,7 +69,7 @@ def test_correct_answers_are_one_and_never_the_same_as_wrong_ones() -> None:
 
 
 def test_what_has_no_label_or_no_text_is_not_readable() -> None:
-    frame = classes(items(), labels([(None, "7"), (False, None), (False, "7")]), Rounding(), WHOSE)
+    frame = classify_answers(items(), labels([(None, "7"), (False, None), (False, "7")]), Rounding(), WHOSE)
     assert frame["answer_class"].to_list() == [None, None, 0]
     assert frame["reason"].to_list() == ["?", "the judge names no answer", None]
 
@@ -95,12 +95,12 @@ def test_who_compares() -> None:
     maths: Any = {"kind": "math-verify", "judge": "maths", "tolerance": {"relative": 0.05}}
     llm: Any = {"kind": "llm", "judge": "someone"}
     both: Any = {"kind": "first_of", "judge": "both", "judges": ["someone", "maths"]}
-    assert comparing(maths) is maths
-    assert comparing(llm)["kind"] == "exact"
-    assert comparing(both | {"members": {"someone": llm, "maths": maths}}) is maths
+    assert select_comparison(maths) is maths
+    assert select_comparison(llm)["kind"] == "exact"
+    assert select_comparison(both | {"members": {"someone": llm, "maths": maths}}) is maths
     # A judge made of two that cannot: by text.
-    assert comparing(both | {"members": {"someone": llm, "maths": llm}})["kind"] == "exact"
-    assert comparing(both | {"members": {"someone": llm, "maths": exact}}) is exact
+    assert select_comparison(both | {"members": {"someone": llm, "maths": llm}})["kind"] == "exact"
+    assert select_comparison(both | {"members": {"someone": llm, "maths": exact}}) is exact
 
 
 def test_the_file_says_who_compared(tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from papers.entropy_area.area_exhibits import FIGURES, TABLES, compared
+from papers.entropy_area.area_exhibits import FIGURES, TABLES, has_published_values
 from papers.entropy_area.area_figures import write_figures
 from papers.entropy_area.area_frames import CORRELATIONS, ITEMS, RESPONSES, SPREAD
-from papers.entropy_area.area_measures import correlations, spread
+from papers.entropy_area.area_measures import compute_spreads, correlate_measures
 from papers.entropy_area.area_report import write_report
 from papers.entropy_area.area_tables import write_tables
-from papers.entropy_area.item_variety import by_item, write_truncation
-from papers.entropy_area.trajectories import Trajectory, has_options, median_item, trajectory
+from papers.entropy_area.item_variety import summarise_items, write_truncation
+from papers.entropy_area.trajectories import Trajectory, has_options, load_trajectory, select_median_item
 
 from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 
@@ -72,7 +72,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     frames = [responses(model) for model in MODELS]
     for model, frame in zip(MODELS, frames, strict=True):
         result["by_item"].append(str(folder / f"items-{model}.parquet"))
-        ITEMS.write(by_item(frame), result["by_item"][-1], {"model": model})
+        ITEMS.write(summarise_items(frame), result["by_item"][-1], {"model": model})
         own = [asked(folder, model, benchmark, frame.filter(sample=0)) for benchmark in BENCHMARKS]
         result["passes"] += own
         result["truncation"].append(str(folder / f"truncation-{model}.parquet"))
@@ -80,8 +80,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     items = pl.concat(map(ITEMS.read, result["by_item"]))
     settings: Any = {"sets": SETS, "answers": SETTINGS["answers"], "resamples": 50, "seed": 1}
     for name, contract, rows in (
-        ("correlations", CORRELATIONS, correlations(items, settings)),
-        ("spread", SPREAD, spread(items, pl.concat(frames), settings)),
+        ("correlations", CORRELATIONS, correlate_measures(items, settings)),
+        ("spread", SPREAD, compute_spreads(items, pl.concat(frames), settings)),
     ):
         result[name] = str(folder / f"{name}.parquet")
         contract.write(contract.frame(list(rows)), result[name], {})
@@ -142,9 +142,9 @@ def test_published_values_are_next_to_those_of_the_same_model_and_benchmark(tabl
         Model=MODELS[0], Benchmark="gpqa-diamond", Answer="reference"
     )
     assert first["Bound, bits"].to_list() == own["Bound, bits"].to_list()
-    assert not compared("2_correlation", ["other"], SETS, ["reference"])
-    assert not compared("2_correlation", MODELS, SETS, ["own"])
-    assert not compared("1_truncation", MODELS, ["aime"], ["reference"])
+    assert not has_published_values("2_correlation", ["other"], SETS, ["reference"])
+    assert not has_published_values("2_correlation", MODELS, SETS, ["own"])
+    assert not has_published_values("1_truncation", MODELS, ["aime"], ["reference"])
 
 
 def test_items_are_counted_by_the_range_of_their_entropy(tables: Path, made: dict[str, Any]) -> None:
@@ -160,12 +160,12 @@ def test_items_are_counted_by_the_range_of_their_entropy(tables: Path, made: dic
 
 def test_what_is_drawn_is_the_response_of_median_score(made: dict[str, Any]) -> None:
     items = ITEMS.read(made["by_item"][0]).filter(benchmark="gpqa-diamond")
-    chosen = median_item(items, "eas_reference")
+    chosen = select_median_item(items, "eas_reference")
     assert chosen is not None
     assert chosen["item_id"] == items.sort("eas_reference")["item_id"][(len(items) - 1) // 2]
-    assert median_item(items.clear(), "eas_own") is None
+    assert select_median_item(items.clear(), "eas_own") is None
     path = made["passes"][0]
-    result = trajectory(path, chosen, "reference")
+    result = load_trajectory(path, chosen, "reference")
     assert result.options == ("A", "B", "C", "D")
     assert result.eas == chosen["eas_reference"]
     # An option that is not among the most likely tokens counts as 0; the others are summed with decay.
@@ -216,7 +216,7 @@ def test_a_study_without_samples_has_no_correlation_and_says_so(made: dict[str, 
     items = ITEMS.read(made["by_item"][0]).with_columns(answer_entropy=pl.lit(0.0))
     settings: Any = {"sets": SETS, "answers": ["own"], "resamples": 10, "seed": 1}
     path = str(tmp_path / "correlations.parquet")
-    CORRELATIONS.write(CORRELATIONS.frame(list(correlations(items, settings))), path, {})
+    CORRELATIONS.write(CORRELATIONS.frame(list(correlate_measures(items, settings))), path, {})
     summary = tmp_path / "summary.txt"
     files: Any = {"correlations": path, "tables": [], "figures": []}
     write_report(**files, settings=SETTINGS, page=str(tmp_path / "report.html"), summary=str(summary))

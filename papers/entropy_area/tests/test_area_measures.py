@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from papers.entropy_area.area_exhibits import EVERY
+from papers.entropy_area.area_exhibits import ALL_BENCHMARKS
 from papers.entropy_area.area_frames import (
     ANSWER_CLASSES,
     CORRELATIONS,
@@ -15,16 +15,16 @@ from papers.entropy_area.area_frames import (
     SPREAD,
     TRUNCATION,
 )
-from papers.entropy_area.area_measures import RANGES, correlations, spread
+from papers.entropy_area.area_measures import RANGES, compute_spreads, correlate_measures
 from papers.entropy_area.item_variety import (
     answer_entropy,
-    by_item,
     correctness_entropy,
     entropy_bits,
-    gather,
+    join_measures,
+    summarise_items,
     write_truncation,
 )
-from papers.entropy_area.trajectories import decayed
+from papers.entropy_area.trajectories import compute_decayed_sums
 from scipy import stats
 
 from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
@@ -34,16 +34,16 @@ P = np.array([[0.1, 0.4, 0.2, 0.9], [0.8, 0.1, 0.1, 0.05]])
 
 def test_decayed_sums_by_the_definition() -> None:
     """Third step of the first option: 0.1 / sqrt(3) + 0.4 / sqrt(2) + 0.2; and all by the double sum."""
-    result = decayed(P, 0.5)
+    result = compute_decayed_sums(P, 0.5)
     assert result[0, 2] == pytest.approx(0.1 / np.sqrt(3) + 0.4 / np.sqrt(2) + 0.2, abs=1e-12)
     for option, t in np.ndindex(P.shape):
         assert result[option, t] == pytest.approx(
             sum(P[option, k - 1] / (t + 1 - k + 1) ** 0.5 for k in range(1, t + 2)), abs=1e-12
         )
-    assert decayed(P, 0) == pytest.approx(np.cumsum(P, axis=1), abs=1e-12)
-    assert decayed(P, np.inf) == pytest.approx(P, abs=0)
-    assert decayed(P, 200) == pytest.approx(P, abs=1e-12)
-    assert decayed(np.empty((0, 4))).shape == (0, 4)
+    assert compute_decayed_sums(P, 0) == pytest.approx(np.cumsum(P, axis=1), abs=1e-12)
+    assert compute_decayed_sums(P, np.inf) == pytest.approx(P, abs=0)
+    assert compute_decayed_sums(P, 200) == pytest.approx(P, abs=1e-12)
+    assert compute_decayed_sums(np.empty((0, 4))).shape == (0, 4)
     # Sums of vocabulary probabilities, not renormalised: two options that add up to 0.9 stay at 0.9.
     assert result[:, 0].sum() == pytest.approx(0.9)
 
@@ -96,7 +96,7 @@ def test_an_item_is_summed_up_over_its_samples_and_measured_on_the_first() -> No
         response("b-0", 5, True, 0),
         response("b-1", 1, None, None),
     ]
-    items = ITEMS.check(by_item(RESPONSES.frame(rows)))
+    items = ITEMS.check(summarise_items(RESPONSES.frame(rows)))
     result = items.row(0, named=True)
     assert (result["n_samples"], result["n_unreadable"], result["n_answers"], result["accuracy"]) == (4, 1, 2, 0.5)
     # 2, 1, 1 of 4: 1.5 bits; 2 and 1 of 3; 2 of 4 correct.
@@ -126,7 +126,7 @@ def test_measures_are_next_to_their_response() -> None:
         ],
         schema_overrides=numbers,
     )
-    result = RESPONSES.check(gather(answers, features.cast({"ppl": pl.Float64}), asked))
+    result = RESPONSES.check(join_measures(answers, features.cast({"ppl": pl.Float64}), asked))
     assert result["ppl"].to_list() == [1, 2]
     assert result.select("eas_own", "eas_none", "eas_reference").rows() == [(None, None, None), (2.0, 3.0, None)]
 
@@ -159,7 +159,7 @@ def test_r_of_each_measure_is_that_of_scipy_on_the_items_that_have_all() -> None
     items = pl.concat([items_of("b", 20, 1), items_of("c", 9, 2), items_of("d", 8, 3)])
     gone = pl.col("item_id").is_in(["b-3", "b-4"])
     items = items.with_columns(eas_own=pl.when(~gone).then("eas_own"))
-    result = CORRELATIONS.check(CORRELATIONS.frame(list(correlations(items, SETTINGS))))
+    result = CORRELATIONS.check(CORRELATIONS.frame(list(correlate_measures(items, SETTINGS))))
     # Two sets, three entropies, and six measures: two of each kind of answer, perplexity and length.
     assert len(result) == 2 * 3 * 6
     rows = items.filter(pl.col("benchmark") == "b", ~gone)
@@ -183,7 +183,7 @@ def test_the_reason_for_a_missing_r_is_reported() -> None:
     items = items_of(
         "b", 6, 1, ppl=[1.5] * 6, eas_own=[None] * 6, mean_eas_own=[None] * 6, correctness_entropy=[0.0] * 6
     )
-    rows = CORRELATIONS.frame(list(correlations(items, SETTINGS | {"sets": {"b": ["b"]}})))
+    rows = CORRELATIONS.frame(list(correlate_measures(items, SETTINGS | {"sets": {"b": ["b"]}})))
     reasons = {(row["measure"], row["target"]): row["reason"] for row in rows.iter_rows(named=True)}
     assert reasons["ppl", "answer_entropy"] == "Perplexity is the same for all items"
     assert reasons["eas_own", "answer_entropy"] == "no response has it"
@@ -204,7 +204,7 @@ def test_spread_of_the_score_over_samples_by_hand() -> None:
     # An item with one score says nothing of the spread.
     rows.append(response("b-3", 0, True, 0, eas_own=100.0))
     settings = SETTINGS | {"sets": {"b": ["b"]}, "answers": ["own", "none"]}
-    result = SPREAD.check(SPREAD.frame(list(spread(items, RESPONSES.frame(rows), settings))))
+    result = SPREAD.check(SPREAD.frame(list(compute_spreads(items, RESPONSES.frame(rows), settings))))
     own = result.row(0, named=True)
     assert (own["n_items"], own["n_scores"]) == (3, 7)
     # Squares within: 2, 8, 0, of 4 scores more than items; means 2, 6, 9.
@@ -238,7 +238,7 @@ def test_truncation_is_over_all_positions_of_all_responses(tmp_path: Path) -> No
     second = asked_file(tmp_path / "c.parquet", "c", [values[30:].tolist()])
     write_truncation([first, second], {"b": ["b"], "c": ["c"]}, str(tmp_path / "out.parquet"))
     result = TRUNCATION.read(tmp_path / "out.parquet")
-    every = result.filter(benchmark=EVERY)
+    every = result.filter(benchmark=ALL_BENCHMARKS)
     assert set(every["n_positions"]) == {40}
     assert set(result.filter(benchmark="b")["n_responses"]) == {2}
     expected = [values.mean(), *np.quantile(values, [0.9, 0.95, 0.99])]

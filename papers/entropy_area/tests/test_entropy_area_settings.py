@@ -73,8 +73,8 @@ def test_a_benchmark_is_in_one_set_only() -> None:
 
 def test_the_score_that_is_shown_is_the_papers_where_it_is_requested() -> None:
     shown = load().analyses.entropy_area
-    assert shown.shown_answer(["own", "reference"]) == "reference"
-    assert shown.shown_answer(["own", "none"]) == "own"
-    assert load(answer="none").analyses.entropy_area.shown_answer(["own", "none"]) == "none"
+    assert shown.choose_answer(["own", "reference"]) == "reference"
+    assert shown.choose_answer(["own", "none"]) == "own"
+    assert load(answer="none").analyses.entropy_area.choose_answer(["own", "none"]) == "none"
     with pytest.raises(ValueError, match=r"'none' is not in signals\.forced_answer\.answers, which has own"):
-        load(answer="none").analyses.entropy_area.shown_answer(["own"])
+        load(answer="none").analyses.entropy_area.choose_answer(["own"])
