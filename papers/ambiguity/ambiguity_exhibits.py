@@ -8,7 +8,7 @@ from typing import TypedDict
 from entropy_sentinel.rendering.exhibit_declarations import ExhibitDeclaration, PrintedTable
 
 # The paper's printed tables; its models and benchmarks have here the names in papers/ambiguity/study.yaml.
-PUBLISHED = Path(__file__).with_name("published")
+PUBLISHED_FOLDER = Path(__file__).with_name("published")
 _SETS, _AMBIGUOUS = ("triviaqa", "maqa", "ambigqa"), ("maqa", "ambigqa")
 _SIZES = ("gemma-3-1b", "gemma-3-4b", "gemma-3-12b", "gemma-3-27b")
 _INSTRUCT = ("llama-3.1-8b-instruct", "gemma-3-12b-instruct", "qwen-2.5-14b-instruct", "gpt-4.1-mini")
@@ -33,7 +33,7 @@ ESTIMATORS: dict[str, UncertaintyEstimator] = {
 }
 # Added here for servers without log-probabilities: SE with class probabilities from the shares of the samples.
 BY_FREQUENCY = "se_frequencies"
-COMPARED: dict[str, str] = {name: estimator.title for name, estimator in ESTIMATORS.items()} | {
+ESTIMATOR_TITLES: dict[str, str] = {name: estimator.title for name, estimator in ESTIMATORS.items()} | {
     BY_FREQUENCY: "SE, frequencies"
 }
 

@@ -25,7 +25,7 @@ from entropy_sentinel.schemas.file_sets import read_by_owner
 from papers.ambiguity.ambiguity_exhibits import ANSWERS, ESTIMATORS, FIGURES, KL, AmbiguityExhibitSettings
 from papers.ambiguity.ambiguity_frames import ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.ambiguity_measures import join_estimates, select_common_items
-from papers.ambiguity.concordance import separation
+from papers.ambiguity.concordance import measure_separation
 from papers.ambiguity.entropy_bounds import (
     alpha_delta,
     gamma_delta,
@@ -111,7 +111,7 @@ def _draw_roc_curves(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
     for name, estimator in ESTIMATORS.items():
         if rows[name].null_count():
             continue
-        curve = separation(rows[name], rows["epistemic"], _UNCERTAIN)
+        curve = measure_separation(rows[name], rows["epistemic"], _UNCERTAIN)
         if curve.auroc is None:
             axes.text(0.5, 0.5, f"no ROC curve: {curve.reason}", ha="center", fontsize=8)
             return

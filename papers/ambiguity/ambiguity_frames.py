@@ -7,7 +7,7 @@ import polars as pl
 
 from entropy_sentinel.schemas.contract import Column, Contract
 from entropy_sentinel.schemas.response_schema import BENCHMARK_COLUMN, ITEM_COLUMN, MODEL_COLUMN
-from papers.ambiguity.ambiguity_exhibits import COMPARED
+from papers.ambiguity.ambiguity_exhibits import ESTIMATOR_TITLES
 
 _SOURCE = Column("source", pl.String, "the source of p*")
 _FORM = Column("form", pl.String, "how it is computed: `kl`, `kl-renormalised`, `kl-frequencies`, `dirichlet-<gamma>`")
@@ -25,7 +25,7 @@ def _interval_columns(name: str, meaning: str) -> tuple[Column, ...]:
     )
 
 
-ALIGNED = Contract(
+ALIGNED_CLASSES = Contract(
     stage="ambiguity_aligned",
     key=("model", "benchmark", "source", "item_id", "class"),
     columns=(
@@ -61,8 +61,8 @@ ESTIMATES = Contract(
         *(MODEL_COLUMN, BENCHMARK_COLUMN, ITEM_COLUMN),
         Column("n_samples", pl.UInt16, "samples that were grouped", "responses"),
         Column("n_classes", pl.UInt16, "classes of them", "classes"),
-        *(Column(name, pl.Float64, title, nullable=True) for name, title in COMPARED.items()),
-        *(Column(f"{name}_reason", pl.String, f"why there is no {name}", nullable=True) for name in COMPARED),
+        *(Column(name, pl.Float64, title, nullable=True) for name, title in ESTIMATOR_TITLES.items()),
+        *(Column(f"{name}_reason", pl.String, f"why there is no {name}", nullable=True) for name in ESTIMATOR_TITLES),
     ),
 )
 

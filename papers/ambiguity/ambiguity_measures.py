@@ -9,33 +9,33 @@ import polars as pl
 
 from entropy_sentinel.schemas.file_sets import read_by_owner
 from entropy_sentinel.study.items.row_fields import normalize_answer
-from papers.ambiguity.ambiguity_exhibits import ANSWERS, COMPARED, KL
-from papers.ambiguity.ambiguity_frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
-from papers.ambiguity.concordance import concordance, separation
-from papers.ambiguity.uncertainty import jensen_shannon, uncertainty
+from papers.ambiguity.ambiguity_exhibits import ANSWERS, ESTIMATOR_TITLES, KL
+from papers.ambiguity.ambiguity_frames import ALIGNED_CLASSES, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
+from papers.ambiguity.concordance import measure_concordance, measure_separation
+from papers.ambiguity.uncertainty import jensen_shannon, measure_uncertainty
 
 
 def measure_p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
-    """Yield rows of P_STARS from the right answers of a frame ALIGNED; p* does not depend on the model.
+    """Yield rows of P_STARS from the right answers of a frame ALIGNED_CLASSES; p* does not depend on the model.
 
     The divergence is from the benchmark's own p*, `source`, over the answers of both; names are compared without case,
     punctuation, articles and space.
     """
-    distinct = answers.unique(subset=[*P_STARS.key, "class"], keep="first", maintain_order=True)
-    by_item = dict(distinct.group_by(P_STARS.key, maintain_order=True))
+    unique_answers = answers.unique(subset=[*P_STARS.key, "class"], keep="first", maintain_order=True)
+    by_item = dict(unique_answers.group_by(P_STARS.key, maintain_order=True))
     for (benchmark, name, item), item_answers in by_item.items():
         shares = item_answers["p_star"].to_numpy()
-        first = by_item.get((benchmark, source, item))
+        benchmark_answers = by_item.get((benchmark, source, item))
         yield {
             "benchmark": benchmark,
             "source": name,
             "item_id": item,
             "n_answers": len(item_answers),
             "counts": None if item_answers["count"].has_nulls() else item_answers["count"].to_list(),
-            "entropy": uncertainty(shares, shares).aleatoric,
+            "entropy": measure_uncertainty(shares, shares).aleatoric,
             "divergence": None
-            if name == source or first is None
-            else _measure_divergence(_index_by_name(first), _index_by_name(item_answers)),
+            if name == source or benchmark_answers is None
+            else _measure_divergence(_index_by_name(benchmark_answers), _index_by_name(item_answers)),
         }
 
 
@@ -70,11 +70,11 @@ def write_measures(
         read_by_owner(UNCERTAINTIES, uncertainties, {"model": models}),
         read_by_owner(ESTIMATES, estimates, {"model": models}),
     )
-    about = {"settings": dict(settings)}
-    CONCORDANCES.write(CONCORDANCES.frame(list(measure_concordances(rows))), concordances_output, about)
-    AUROCS.write(AUROCS.frame(list(measure_aurocs(rows, settings))), aurocs_output, about)
-    answers = pl.concat(ALIGNED.read(path).filter("right") for path in aligned)
-    P_STARS.write(P_STARS.frame(list(measure_p_stars(answers, settings["source"]))), p_stars_output, about)
+    provenance = {"settings": dict(settings)}
+    CONCORDANCES.write(CONCORDANCES.frame(list(measure_concordances(rows))), concordances_output, provenance)
+    AUROCS.write(AUROCS.frame(list(measure_aurocs(rows, settings))), aurocs_output, provenance)
+    answers = pl.concat(ALIGNED_CLASSES.read(path).filter("right") for path in aligned)
+    P_STARS.write(P_STARS.frame(list(measure_p_stars(answers, settings["source"]))), p_stars_output, provenance)
 
 
 def join_estimates(uncertainties: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
@@ -85,41 +85,43 @@ def join_estimates(uncertainties: pl.DataFrame, estimates: pl.DataFrame) -> pl.D
 
 def select_common_items(rows: pl.DataFrame) -> pl.DataFrame:
     """The items that have all estimators, ignoring estimators that no item has."""
-    return rows.drop_nulls([name for name in COMPARED if rows[name].null_count() < len(rows)])
+    return rows.drop_nulls([name for name in ESTIMATOR_TITLES if rows[name].null_count() < len(rows)])
 
 
 def measure_concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """The rows of CONCORDANCES from the rows of `join_estimates`. All estimators are compared on the same items."""
-    for about, part, compared in _split_groups(rows, ("model", "benchmark", "source", "form")):
-        for name in COMPARED:
+    for group_columns, part, common_items in _split_groups(rows, ("model", "benchmark", "source", "form")):
+        for name in ESTIMATOR_TITLES:
             reason = _explain_missing(part, name)
-            result = {} if reason else concordance(compared[name], compared["epistemic"])._asdict()
-            yield about | {"estimator": name, "reason": reason} | result
+            result = {} if reason else measure_concordance(common_items[name], common_items["epistemic"])._asdict()
+            yield group_columns | {"estimator": name, "reason": reason} | result
 
 
 def measure_aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> Iterator[dict[str, Any]]:
     """The rows of AUROCS from the rows of `join_estimates` with the paper's form and the benchmarks' own p*."""
     benchmark_rows = rows.filter(form=KL, source=settings["source"])
-    for about, part, compared in _split_groups(benchmark_rows, ("model", "benchmark")):
-        for threshold, name in product(settings["thresholds"], COMPARED):
-            least, reason = math.log(threshold), _explain_missing(part, name)
-            uncertain = (compared["epistemic"] >= least).sum()
-            row = {"threshold": threshold, "n_uncertain": uncertain, "estimator": name, "reason": reason}
-            auroc = {} if reason else separation(compared[name], compared["epistemic"], least)._asdict()
-            yield about | row | auroc
+    for group_columns, part, common_items in _split_groups(benchmark_rows, ("model", "benchmark")):
+        for threshold, name in product(settings["thresholds"], ESTIMATOR_TITLES):
+            least_uncertainty, reason = math.log(threshold), _explain_missing(part, name)
+            n_uncertain = (common_items["epistemic"] >= least_uncertainty).sum()
+            row = {"threshold": threshold, "n_uncertain": n_uncertain, "estimator": name, "reason": reason}
+            auroc = {}
+            if not reason:
+                auroc = measure_separation(common_items[name], common_items["epistemic"], least_uncertainty)._asdict()
+            yield group_columns | row | auroc
 
 
 def _split_groups(
     rows: pl.DataFrame, keys: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], pl.DataFrame, pl.DataFrame]]:
     """Yield the key columns, items and comparable items of each group of rows by `keys` and number of answers."""
-    for which, group in rows.group_by(keys, maintain_order=True):
-        about = dict(zip(keys, which, strict=True))
+    for key_values, group in rows.group_by(keys, maintain_order=True):
+        key_columns = dict(zip(keys, key_values, strict=True))
         for answers in ANSWERS:
             part = group.filter(answers=answers)
             if len(part):
-                compared = select_common_items(part)
-                yield about | {"answers": answers, "n_items": len(compared)}, part, compared
+                common_items = select_common_items(part)
+                yield key_columns | {"answers": answers, "n_items": len(common_items)}, part, common_items
 
 
 def _explain_missing(part: pl.DataFrame, name: str) -> str | None:

@@ -26,7 +26,7 @@ from papers.ambiguity.ambiguity_frames import CONCORDANCES, P_STARS
 # This project's own thresholds for describing an AUC_c above chance in words.
 _WELL, _SOMEWHAT = 0.75, 0.6
 # Shares of pairs above which a caveat is shown.
-_MANY = 0.2
+_LARGE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class AmbiguitySummary:
         """Sentences about pairs of items without information on semantic entropy, if there are many."""
         row = self.by_estimator["se"]
         remarks = []
-        if (row["tied"] or 0) >= _MANY:
+        if (row["tied"] or 0) >= _LARGE_SHARE:
             remarks.append(f"It is equal for {row['tied']:.0%} of the pairs of items, which are uninformative.")
-        if (row["alike"] or 0) >= _MANY:
+        if (row["alike"] or 0) >= _LARGE_SHARE:
             remarks.append(
                 f"Of the {'others' if remarks else 'pairs of items'}, {row['alike']:.0%} count half, because the model "
                 "knows both items equally well (usually not at all); this pulls AUC_c towards 0.5."
@@ -92,29 +92,30 @@ def make_summaries(concordances: pl.DataFrame, source: str) -> Iterator[Ambiguit
 def answer_question(summaries: Sequence[AmbiguitySummary]) -> str:
     """The answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
     parts = []
-    for kind, where in (("one", "where questions have one answer"), ("several", "where they have several")):
+    for kind, condition in (("one", "where questions have one answer"), ("several", "where they have several")):
         rows = [summary.by_estimator["se"] for summary in summaries if summary.answers == kind]
-        assessed = [row for row in rows if row["auc_c"] is not None]
-        parts.append(f"{where}, {_answer_kind(assessed)}" if assessed else f"{where}, this study cannot tell")
+        assessed_rows = [row for row in rows if row["auc_c"] is not None]
+        answer = _answer_kind(assessed_rows) if assessed_rows else "this study cannot tell"
+        parts.append(f"{condition}, {answer}")
     text = "; ".join(parts)
     return f"Does entropy find what the model does not know? {text[0].upper()}{text[1:]}."
 
 
 def _answer_kind(rows: Sequence[Mapping[str, Any]]) -> str:
     """The answer from the semantic entropy's rows of CONCORDANCES for one kind of items."""
-    middle = median(row["auc_c"] for row in rows)
+    median_auc = median(row["auc_c"] for row in rows)
     alike = median(row["alike"] for row in rows)
     above_chance = sum((row["lower"] or 0) > 0.5 for row in rows)
     if alike >= 0.5:  # such pairs pull AUC_c to chance, however good entropy is
-        worth = f"this study can hardly tell, because in the median {alike:.0%} of the pairs count half"
-    elif not above_chance or middle <= 0.5:
-        worth = "no"
-    elif middle < _SOMEWHAT:
-        worth = "hardly"
+        verdict = f"this study can hardly tell, because in the median {alike:.0%} of the pairs count half"
+    elif not above_chance or median_auc <= 0.5:
+        verdict = "no"
+    elif median_auc < _SOMEWHAT:
+        verdict = "hardly"
     else:
-        worth = "yes" if middle >= _WELL else "somewhat"
+        verdict = "yes" if median_auc >= _WELL else "somewhat"
     return (
-        f"{worth}: the median AUC_c of semantic entropy is {middle:.2f}, and in {above_chance} of {len(rows)} "
+        f"{verdict}: the median AUC_c of semantic entropy is {median_auc:.2f}, and in {above_chance} of {len(rows)} "
         "cases its interval is above chance, 0.5"
     )
 
@@ -156,25 +157,26 @@ def write_report(
     summary: str,
 ) -> None:
     """Write the page and the summary."""
-    compared, source = CONCORDANCES.read(concordances), settings["source"]
-    shown, frequencies = list(make_summaries(compared, source)), describe_frequencies(compared, source)
+    concordance_rows, source = CONCORDANCES.read(concordances), settings["source"]
+    summaries = list(make_summaries(concordance_rows, source))
+    frequencies = describe_frequencies(concordance_rows, source)
     benchmark_rows = P_STARS.read(p_stars).filter(source=source)
-    assumed = benchmark_rows.filter(pl.col("counts").is_null(), pl.col("n_answers") > 1)["benchmark"].unique().sort()
+    uncounted = benchmark_rows.filter(pl.col("counts").is_null(), pl.col("n_answers") > 1)
     save_report(
         __file__,
         page,
         summary,
-        text=format_summary(shown, frequencies),
+        text=format_summary(summaries, frequencies),
         tables=tables,
         figures=figures,
         title="Entropy and ambiguity",
         label=settings["label"],
-        answer=answer_question(shown) if shown else None,
+        answer=answer_question(summaries) if summaries else None,
         frequencies=frequencies,
-        summaries=shown,
+        summaries=summaries,
         kinds=ANSWERS,
         estimators=ESTIMATORS,
         interval=format_row_interval,
         notes=[AUC_NOTE, COMMON_NOTE, describe_method(settings)],
-        assumed=assumed.to_list(),
+        assumed=uncounted["benchmark"].unique().sort().to_list(),
     )

@@ -59,7 +59,7 @@ class Ambiguity(Analysis):
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        named, lines = self.select_names(studied, {"benchmarks": "answered"})
+        run_names, lines = self.select_names(studied, {"benchmarks": "answered"})
         sources = {}
         for name, files in self.sources.items():
             run, left_out = studied.select_run("answered", f"analyses.ambiguity.sources.{name}", files)
@@ -67,7 +67,7 @@ class Ambiguity(Analysis):
             if run:
                 sources[name] = {benchmark: files[benchmark] for benchmark in run}
         complete = {
-            "benchmarks": named["benchmarks"] or studied.answered,
+            "benchmarks": run_names["benchmarks"] or studied.answered,
             "sources": sources,
             **self.exhibits(),
         }

@@ -17,7 +17,7 @@ from papers.ambiguity.ambiguity_exhibits import (
     AUC_NOTE,
     BY_FREQUENCY,
     COMMON_NOTE,
-    COMPARED,
+    ESTIMATOR_TITLES,
     ESTIMATORS,
     INTERVAL_NOTE,
     KL,
@@ -26,9 +26,9 @@ from papers.ambiguity.ambiguity_exhibits import (
     describe_method,
     form_title,
 )
-from papers.ambiguity.ambiguity_frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
+from papers.ambiguity.ambiguity_frames import ALIGNED_CLASSES, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.ambiguity_measures import join_estimates
-from papers.ambiguity.published_values import beside, beside_statistics
+from papers.ambiguity.published_values import compare_published, compare_statistics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ def table_2_concordance(inputs: AmbiguityTableInputs) -> Table:
         "with several.",
         _pivot_estimators(rows, "auc_c", {}),
         (AUC_NOTE, COMMON_NOTE, describe_method(inputs.settings), *_note_reasons(rows)),
-        published=beside("2_concordance", rows, inputs.settings, "auc_c", [], "AUC_c"),
+        published=compare_published("2_concordance", rows, inputs.settings, "auc_c", [], "AUC_c"),
     )
 
 
@@ -72,7 +72,9 @@ def table_3_dirichlet(inputs: AmbiguityTableInputs) -> Table:
         "with several answers.",
         _pivot_estimators(rows, "auc_c", {"form": "p*"}, {"form": form_title}),
         (AUC_NOTE, "as in the paper: p* are the shares of the counts.", *_note_reasons(rows)),
-        published=beside("3_dirichlet", rows.with_columns(gamma=gamma), inputs.settings, "auc_c", ["gamma"], "AUC_c"),
+        published=compare_published(
+            "3_dirichlet", rows.with_columns(gamma=gamma), inputs.settings, "auc_c", ["gamma"], "AUC_c"
+        ),
     )
 
 
@@ -86,7 +88,7 @@ def table_4_sources(inputs: AmbiguityTableInputs) -> Table:
         "AUC_c by the source of p*, for items with several answers.",
         _pivot_estimators(rows, "auc_c", {"source": "Source"}),
         tuple(notes),
-        published=beside("4_sources", rows, inputs.settings, "auc_c", ["source"], "AUC_c"),
+        published=compare_published("4_sources", rows, inputs.settings, "auc_c", ["source"], "AUC_c"),
     )
 
 
@@ -99,7 +101,9 @@ def table_7_auroc(inputs: AmbiguityTableInputs) -> Table:
         "AUROC of each estimator for questions with an epistemic uncertainty of at least a threshold.",
         _pivot_estimators(rows, "auroc", extra_columns, {"threshold": "log {:g}".format}),
         ("0.5 is chance.", COMMON_NOTE, describe_method(inputs.settings), *_note_reasons(rows)),
-        published=beside("7_auroc", rows.with_columns(delta=delta), inputs.settings, "auroc", ["delta"], "AUROC"),
+        published=compare_published(
+            "7_auroc", rows.with_columns(delta=delta), inputs.settings, "auroc", ["delta"], "AUROC"
+        ),
     )
 
 
@@ -117,7 +121,8 @@ def table_forms(inputs: AmbiguityTableInputs) -> Table:
         _pivot_estimators(with_share, "auc_c", {"form": "p", "EU below 0": "EU below 0"}, {"form": form_title}),
         (
             AUC_NOTE,
-            f"{COMPARED[BY_FREQUENCY]}: semantic entropy from shares of samples, which needs no log-probabilities.",
+            f"{ESTIMATOR_TITLES[BY_FREQUENCY]}: semantic entropy from shares of samples, which needs no "
+            "log-probabilities.",
             *_note_reasons(rows),
         ),
     )
@@ -137,7 +142,7 @@ def table_intervals(inputs: AmbiguityTableInputs) -> Table:
         "tied": "Tied pairs",
         "alike": "Alike pairs",
     }
-    words = {"answers": ANSWERS.__getitem__, "form": form_title, "estimator": COMPARED.__getitem__}
+    words = {"answers": ANSWERS.__getitem__, "form": form_title, "estimator": ESTIMATOR_TITLES.__getitem__}
     return Table(
         "AUC_c of each estimator with its interval.",
         select_headings(inputs.concordances, headings, words),
@@ -169,7 +174,7 @@ def _pivot_estimators(
     """
     index = [*_WHOSE, *extra_columns, "n_items"]
     wide = rows.pivot("estimator", index=index, values=value, maintain_order=True)
-    headings = _WHOSE | dict(extra_columns) | {"n_items": "Items"} | COMPARED
+    headings = _WHOSE | dict(extra_columns) | {"n_items": "Items"} | ESTIMATOR_TITLES
     texts = {"answers": ANSWERS.__getitem__, **(words or {})}
     return select_headings(wide, {name: headings[name] for name in wide.columns}, texts).cast({pl.Null: pl.Float64})
 
@@ -179,7 +184,7 @@ def _note_reasons(rows: pl.DataFrame) -> list[str]:
     missing = []
     for row in rows.drop_nulls("reason").iter_rows(named=True):
         owner = f"{row['model']}, {row['benchmark']}, {row['answers']}"
-        missing.append((COMPARED[row["estimator"]], row["reason"], owner))
+        missing.append((ESTIMATOR_TITLES[row["estimator"]], row["reason"], owner))
     return missing_notes(missing)
 
 
@@ -237,7 +242,7 @@ def table_8_p_star(inputs: AmbiguityTableInputs) -> Table:
             _UNIFORM_NOTE,
         ),
         decimals=2,
-        published=beside_statistics(by_benchmark, inputs.settings),
+        published=compare_statistics(by_benchmark, inputs.settings),
     )
 
 
@@ -286,7 +291,7 @@ def write_tables(
         label=settings["label"],
         settings=settings,
         questions=pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in benchmarks),
-        aligned=pl.concat(map(ALIGNED.read, aligned)),
+        aligned=pl.concat(map(ALIGNED_CLASSES.read, aligned)),
         items=join_estimates(
             read_by_owner(UNCERTAINTIES, uncertainties, expected), read_by_owner(ESTIMATES, estimates, expected)
         ),

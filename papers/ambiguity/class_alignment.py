@@ -24,7 +24,7 @@ from entropy_sentinel.study.semantic_clustering.backend_interface import Backend
 from entropy_sentinel.study.semantic_clustering.backend_settings import GroupingSettings
 from entropy_sentinel.study.semantic_clustering.exact_backend import ExactBackend
 from papers.ambiguity.ambiguity_exhibits import ESTIMATORS
-from papers.ambiguity.ambiguity_frames import ALIGNED
+from papers.ambiguity.ambiguity_frames import ALIGNED_CLASSES
 
 log = logging.getLogger(__name__)
 
@@ -70,20 +70,20 @@ def read_file_p_stars(path: str, benchmark: str) -> dict[str, PStar]:
     rows: dict[str, int] = {}
     n_rows = uncounted = 0
     for n_rows, row in enumerate(read_local_rows(path), start=1):
-        where = f"{path}: row {n_rows - 1}"
-        question = to_text(look_up(_QUESTION, row, where), f"{where}: '{_QUESTION}'")
+        position = f"{path}: row {n_rows - 1}"
+        question = to_text(look_up(_QUESTION, row, position), f"{position}: '{_QUESTION}'")
         if rows.setdefault(question, n_rows - 1) != n_rows - 1:
-            raise InputError(f"{where}: has the question of row {rows[question]}; keep one row for each question")
-        answers = read_answers(_ANSWERS, row, where)
-        counts = read_counts(_COUNTS, answers, row, where, zero=True)
+            raise InputError(f"{position}: has the question of row {rows[question]}; keep one row for each question")
+        answers = read_answers(_ANSWERS, row, position)
+        counts = read_counts(_COUNTS, answers, row, position, zero=True)
         if question not in items:
             continue
         if not answers or not all(counts or [0]):
             uncounted += 1
             continue
         for item, p_star in items[question]:
-            extended = tuple(_extend_names(tuple(names), p_star.answers) for names in answers)
-            p_stars[item] = PStar(question, extended, tuple(counts or ()))
+            extended_answers = tuple(_extend_names(tuple(names), p_star.answers) for names in answers)
+            p_stars[item] = PStar(question, extended_answers, tuple(counts or ()))
     if not p_stars:
         raise InputError(f"{path}: must have counts for questions of {benchmark}; none of its {n_rows} rows has any")
     log.info("%s: p* of %d items; %d have an answer without a count", path, len(p_stars), uncounted)
@@ -113,40 +113,40 @@ def match_classes(classes: Sequence[Classes], backend: Backend) -> list[list[int
     the first text with the first name of each answer; the first answer with the same meaning gets the class. An answer
     may have several classes, but a class has at most one answer.
     """
-    numbers: list[list[int | None]] = [[None] * len(item.texts) for item in classes]
+    answer_numbers: list[list[int | None]] = [[None] * len(item.texts) for item in classes]
     for comparing, n_texts in ((ExactBackend(), None), (backend, 1)):
         comparisons: list[_Comparison] = []
-        for item, of_item in enumerate(classes):
-            for place, texts in enumerate(of_item.texts):
-                if numbers[item][place] is None:
-                    comparisons += _list_comparisons(item, place, of_item.question, texts[:n_texts])
-        same = comparing.same([comparison.pair for comparison in comparisons])
-        for (item, place, number, _), is_same in zip(comparisons, same, strict=True):
-            if is_same and numbers[item][place] is None:
-                numbers[item][place] = number
-    return numbers
+        for item, item_classes in enumerate(classes):
+            for class_number, texts in enumerate(item_classes.texts):
+                if answer_numbers[item][class_number] is None:
+                    comparisons += _list_comparisons(item, class_number, item_classes.question, texts[:n_texts])
+        verdicts = comparing.same([comparison.pair for comparison in comparisons])
+        for (item, class_number, number, _), is_same in zip(comparisons, verdicts, strict=True):
+            if is_same and answer_numbers[item][class_number] is None:
+                answer_numbers[item][class_number] = number
+    return answer_numbers
 
 
 class _Comparison(NamedTuple):
-    """A text of the class `place` of a question, and the name of its right answer `number`."""
+    """A text of the class `class_number` of a question, and the name of its right answer `number`."""
 
     item: int
-    place: int
+    class_number: int
     number: int
     pair: Pair
 
 
-def _list_comparisons(item: int, place: int, question: Question, texts: Sequence[str]) -> Iterator[_Comparison]:
+def _list_comparisons(item: int, class_number: int, question: Question, texts: Sequence[str]) -> Iterator[_Comparison]:
     for number, names in enumerate(question.answers):
         for text in texts:
             if text:
-                yield _Comparison(item, place, number, Pair(question, names[0], text))
+                yield _Comparison(item, class_number, number, Pair(question, names[0], text))
 
 
 SEMANTICS = signal_contract(FAMILIES[ESTIMATORS["se"].family])
 
 
-def write_aligned(
+def write_aligned_classes(
     benchmark: str,
     semantics: str,
     sources: Mapping[str, str],
@@ -161,17 +161,17 @@ def write_aligned(
     origin = read_provenance(semantics)
     origin_columns = {"model": origin["model"], "benchmark": origin["benchmark"]}
     backend = make_backend(settings)
-    groups = class_frame(semantics)
+    groups = read_classes(semantics)
     by_source = {source: read_benchmark_p_stars(benchmark)}
     for name, path in sources.items():
         by_source[name] = read_file_p_stars(path, benchmark)
     rows: list[dict[str, Any]] = []
     for name, p_stars in by_source.items():
         rows += [{**origin_columns, "source": name} | row for row in align_classes(groups, p_stars, backend)]
-    ALIGNED.write(ALIGNED.frame(rows), output, {**origin_columns, "grouping": backend.provenance})
+    ALIGNED_CLASSES.write(ALIGNED_CLASSES.frame(rows), output, {**origin_columns, "grouping": backend.provenance})
 
 
-def class_frame(semantics: str) -> pl.DataFrame:
+def read_classes(semantics: str) -> pl.DataFrame:
     """A row for each class of each item: its texts, probability, share of the samples, and their number."""
     with check_readable(semantics, SEMANTICS.stage):
         columns = (*RESPONSE, "answer", "answer_class", "class_probability")
@@ -190,14 +190,14 @@ def class_frame(semantics: str) -> pl.DataFrame:
 
 
 def align_classes(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend) -> list[dict[str, Any]]:
-    """Rows of ALIGNED, without model, benchmark and source, for the items that have answers and p*."""
+    """Rows of ALIGNED_CLASSES, without model, benchmark and source, for the items that have answers and p*."""
     items = {
         str(item): item_classes
         for (item,), item_classes in groups.group_by("item_id", maintain_order=True)
         if item in p_stars
     }
-    if without := len(p_stars) - len(items):
-        log.warning("%d items have right answers, but no answer of the model: they are left out", without)
+    if n_unanswered := len(p_stars) - len(items):
+        log.warning("%d items have right answers, but no answer of the model: they are left out", n_unanswered)
     classes = []
     for item, item_classes in items.items():
         question = Question(p_stars[item].question, p_stars[item].answers)
@@ -217,9 +217,9 @@ def _make_rows(p_star: PStar, item_classes: pl.DataFrame, numbers: Sequence[int 
     rows: list[dict[str, Any]] = []
     for number, (names, count, share) in enumerate(zip(p_star.answers, counts, p_star.probabilities, strict=True)):
         p, frequency = sums.get(number, (None, None))
-        about = {"name": names[0], "right": True, "count": count, "p_star": share}
-        rows.append(about | {"p": p, "frequency": frequency})
+        answer_columns = {"name": names[0], "right": True, "count": count, "p_star": share}
+        rows.append(answer_columns | {"p": p, "frequency": frequency})
     for texts, p, frequency in groups.filter(pl.col("number").is_null()).select("texts", "p", "frequency").iter_rows():
-        about = {"name": texts[0], "right": False, "count": None, "p_star": 0.0}
-        rows.append(about | {"p": p, "frequency": frequency})
-    return [{"class": place, "n_samples": item_classes["n_samples"][0]} | row for place, row in enumerate(rows)]
+        answer_columns = {"name": texts[0], "right": False, "count": None, "p_star": 0.0}
+        rows.append(answer_columns | {"p": p, "frequency": frequency})
+    return [{"class": number, "n_samples": item_classes["n_samples"][0]} | row for number, row in enumerate(rows)]

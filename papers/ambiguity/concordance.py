@@ -31,7 +31,7 @@ class Concordance(NamedTuple):
     reason: str | None
 
 
-def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
+def measure_concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
     """AUC_c of an estimator for the epistemic uncertainty, (n_items,) each, without nulls.
 
     The interval is normal, cut off at 0 and 1. Its variance is the infinitesimal jackknife, as in survival: the sum of
@@ -42,9 +42,9 @@ def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
     if n < 2:
         return Concordance(None, None, None, None, None, f"{n} items, 2 are needed")
     # For each question: the number of pairs that contain it, and how many of these are in order.
-    pairs = n - _of_its_kind(x)
-    equal = _of_its_kind(y) - _of_its_kind(x, y)
-    in_order = _below_both(x, y) + _below_both(-x, -y) + equal / 2
+    pairs = n - _count_equal(x)
+    equal = _count_equal(y) - _count_equal(x, y)
+    in_order = _count_below(x, y) + _count_below(-x, -y) + equal / 2
     tied = 1 - pairs.sum() / (n * (n - 1))
     if not pairs.any():
         return Concordance(None, None, None, tied, None, "the estimator is the same for all items")
@@ -57,7 +57,7 @@ def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
     return Concordance(value, max(0.0, value - half), min(1.0, value + half), tied, alike, None)
 
 
-def separation(estimator: Numbers, epistemic: Numbers, threshold: float) -> Auroc:
+def measure_separation(estimator: Numbers, epistemic: Numbers, threshold: float) -> Auroc:
     """The AUROC of an estimator for questions whose epistemic uncertainty is at least `threshold` nats.
 
     Both arrays are (n_items,), without nulls. The AUROC is null, with a reason, if all questions are on one side.
@@ -69,18 +69,18 @@ def separation(estimator: Numbers, epistemic: Numbers, threshold: float) -> Auro
     return measure_auroc_interval(estimator, certain, larger_is_confident=False)
 
 
-def _of_its_kind(*values: np.ndarray) -> np.ndarray:
+def _count_equal(*values: np.ndarray) -> np.ndarray:
     """The number of questions with the same values as each question, itself included, (n,)."""
-    _, kind, size = np.unique(np.column_stack(values), axis=0, return_inverse=True, return_counts=True)
-    return np.asarray(size[kind])
+    _, kinds, sizes = np.unique(np.column_stack(values), axis=0, return_inverse=True, return_counts=True)
+    return np.asarray(sizes[kinds])
 
 
-def _below_both(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _count_below(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The number of questions with both a smaller x and a smaller y than each question, (n,)."""
     # Among equal x, sort larger y first, so that no earlier question has the same x and a smaller y.
     order = np.lexsort((-y, x))
-    counts, before = np.empty(len(x), dtype=int), list[float]()
-    for place, value in zip(order, y[order].tolist(), strict=True):
-        counts[place] = bisect_left(before, value)
-        before.insert(counts[place], value)
+    counts, sorted_values = np.empty(len(x), dtype=int), list[float]()
+    for question, value in zip(order, y[order].tolist(), strict=True):
+        counts[question] = bisect_left(sorted_values, value)
+        sorted_values.insert(counts[question], value)
     return counts

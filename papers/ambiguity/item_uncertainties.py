@@ -11,9 +11,9 @@ from entropy_sentinel.schemas.signal_schema import signal_contract
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.semantic_clustering.semantic_entropy import semantic_entropy
 from papers.ambiguity.ambiguity_exhibits import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL, name_dirichlet
-from papers.ambiguity.ambiguity_frames import ALIGNED, ESTIMATES, UNCERTAINTIES
-from papers.ambiguity.class_alignment import class_frame
-from papers.ambiguity.uncertainty import Uncertainty, expected_uncertainty, uncertainty
+from papers.ambiguity.ambiguity_frames import ALIGNED_CLASSES, ESTIMATES, UNCERTAINTIES
+from papers.ambiguity.class_alignment import read_classes
+from papers.ambiguity.uncertainty import Uncertainty, expected_uncertainty, measure_uncertainty
 
 
 class UncertaintySettings(TypedDict):
@@ -31,49 +31,54 @@ def write_uncertainties(
     estimates_output: str,
 ) -> None:
     """Write the uncertainties and the estimators of all items for one model."""
-    classes = pl.concat(map(ALIGNED.read, aligned))
-    about = {"model": read_provenance(aligned[0])["model"], "settings": dict(settings)}
-    UNCERTAINTIES.write(UNCERTAINTIES.frame(list(uncertainties(classes, settings))), uncertainties_output, about)
+    classes = pl.concat(map(ALIGNED_CLASSES.read, aligned))
+    provenance = {"model": read_provenance(aligned[0])["model"], "settings": dict(settings)}
+    UNCERTAINTIES.write(
+        UNCERTAINTIES.frame(list(measure_uncertainties(classes, settings))), uncertainties_output, provenance
+    )
     by_benchmark: dict[str, dict[str, str]] = {}
     for path in signals:
         origin = read_provenance(path)
         by_benchmark.setdefault(origin["benchmark"], {})[origin["family"]] = path
     items = classes.select("benchmark", "item_id").unique()
-    rows = pl.concat(estimates(about["model"], benchmark, paths) for benchmark, paths in by_benchmark.items())
+    rows = pl.concat(estimate_items(provenance["model"], benchmark, paths) for benchmark, paths in by_benchmark.items())
     kept = rows.join(items, on=["benchmark", "item_id"], how="semi", maintain_order="left")
-    ESTIMATES.write(kept, estimates_output, about)
+    ESTIMATES.write(kept, estimates_output, provenance)
 
 
-def uncertainties(aligned: pl.DataFrame, settings: UncertaintySettings) -> Iterator[dict[str, Any]]:
-    """Yield a row of UNCERTAINTIES per item and form from a frame ALIGNED; posteriors need counts."""
+def measure_uncertainties(aligned: pl.DataFrame, settings: UncertaintySettings) -> Iterator[dict[str, Any]]:
+    """Yield a row of UNCERTAINTIES per item and form from a frame ALIGNED_CLASSES; posteriors need counts."""
     *keys, _ = UNCERTAINTIES.key
-    for which, own in aligned.group_by(keys, maintain_order=True):
-        right = own.filter("right")
-        about = dict(zip(keys, which, strict=True))
-        about |= {"n_answers": len(right), "n_imputed": right["p"].null_count()}
-        for form, values in _forms(own, right, settings):
-            yield about | {"form": form} | values._asdict()
+    for key_values, item_classes in aligned.group_by(keys, maintain_order=True):
+        right_answers = item_classes.filter("right")
+        item_columns = dict(zip(keys, key_values, strict=True))
+        item_columns |= {"n_answers": len(right_answers), "n_imputed": right_answers["p"].null_count()}
+        for form, values in _measure_forms(item_classes, right_answers, settings):
+            yield item_columns | {"form": form} | values._asdict()
 
 
-def _forms(own: pl.DataFrame, right: pl.DataFrame, settings: UncertaintySettings) -> Iterator[tuple[str, Uncertainty]]:
-    epsilon, true = settings["epsilon"], own["p_star"].to_numpy()
-    p, frequency = _numbers(own["p"]), _numbers(own["frequency"])
-    yield KL, uncertainty(true, p, epsilon)
-    yield "kl-renormalised", uncertainty(true, p, epsilon, renormalise=True)
-    yield FREQUENCIES, uncertainty(true, frequency, epsilon)
-    if not right["count"].has_nulls():
+def _measure_forms(
+    item_classes: pl.DataFrame, right_answers: pl.DataFrame, settings: UncertaintySettings
+) -> Iterator[tuple[str, Uncertainty]]:
+    epsilon, p_star = settings["epsilon"], item_classes["p_star"].to_numpy()
+    p, frequency = _fill_nan(item_classes["p"]), _fill_nan(item_classes["frequency"])
+    yield KL, measure_uncertainty(p_star, p, epsilon)
+    yield "kl-renormalised", measure_uncertainty(p_star, p, epsilon, renormalise=True)
+    yield FREQUENCIES, measure_uncertainty(p_star, frequency, epsilon)
+    if not right_answers["count"].has_nulls():
+        counts, right_p = right_answers["count"], _fill_nan(right_answers["p"])
         for gamma in settings["gammas"]:
-            yield name_dirichlet(gamma), expected_uncertainty(right["count"], _numbers(right["p"]), gamma, epsilon)
+            yield name_dirichlet(gamma), expected_uncertainty(counts, right_p, gamma, epsilon)
 
 
-def _numbers(column: pl.Series) -> np.ndarray:
+def _fill_nan(column: pl.Series) -> np.ndarray:
     """A column as an array, with NaN for null."""
     return column.fill_null(float("nan")).to_numpy()
 
 
-def estimates(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFrame:
+def estimate_items(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFrame:
     """A frame ESTIMATES of one benchmark from the files of its families of signals, by family."""
-    groups = class_frame(paths[ESTIMATORS["se"].family])
+    groups = read_classes(paths[ESTIMATORS["se"].family])
     items = groups.group_by("item_id", maintain_order=True).agg(
         pl.col("n_samples").first(), pl.len().alias("n_classes"), pl.col("frequency")
     )
@@ -86,7 +91,7 @@ def estimates(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFr
     )
     for name, estimator in ESTIMATORS.items():
         if estimator.family in paths:
-            values = _by_item(paths[estimator.family], estimator.family, estimator.signal, name)
+            values = _read_item_signal(paths[estimator.family], estimator.family, estimator.signal, name)
         else:
             missing = pl.lit(f"run.features has no {estimator.family}").alias(f"{name}_reason")
             values = items.select("item_id", pl.lit(None, pl.Float64).alias(name), missing)
@@ -94,7 +99,7 @@ def estimates(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFr
     return items.select(ESTIMATES.schema.names()).cast(ESTIMATES.schema)
 
 
-def _by_item(path: str, family: str, signal: str, name: str) -> pl.DataFrame:
+def _read_item_signal(path: str, family: str, signal: str, name: str) -> pl.DataFrame:
     """Each item's signal, equal for all its responses, as `name`, and the reason for null as `{name}_reason`."""
     contract = signal_contract(FAMILIES[family])
     with check_readable(path, contract.stage):
@@ -103,5 +108,5 @@ def _by_item(path: str, family: str, signal: str, name: str) -> pl.DataFrame:
         reason = pl.col(reasons[0]).drop_nulls().first() if reasons else pl.lit(None, pl.String)
         value = pl.col(signal).drop_nulls().first()
         rows = lazy.group_by("item_id").agg(value.alias(name), reason.alias("reason")).collect()
-    lacking = pl.when(pl.col(name).is_null()).then(pl.col("reason").fill_null(f"no {signal}"))
-    return rows.select("item_id", name, lacking.alias(f"{name}_reason"))
+    missing_reason = pl.when(pl.col(name).is_null()).then(pl.col("reason").fill_null(f"no {signal}"))
+    return rows.select("item_id", name, missing_reason.alias(f"{name}_reason"))

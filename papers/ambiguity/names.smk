@@ -3,7 +3,7 @@
 from papers.ambiguity import ambiguity_exhibits as ambiguity_catalogue
 from papers.ambiguity.ambiguity_exhibits import (
     ESTIMATORS as AMBIGUITY_ESTIMATORS,
-    is_table_comparable as ambiguity_compared,
+    is_table_comparable as ambiguity_comparable,
 )
 from papers.ambiguity.ambiguity_settings import NEEDS as AMBIGUITY_GROUPING
 from entropy_sentinel.study.semantic_clustering.backend_settings import (
@@ -26,7 +26,7 @@ AMBIGUITY_TABLES = [f"{AMBIGUITY_FOLDER}/tables/table_{name}" for name in AMBIGU
 AMBIGUITY_PUBLISHED = [
     f"{AMBIGUITY_FOLDER}/tables/table_{name}_published.csv"
     for name in AMBIGUITY.tables
-    if ambiguity_compared(name, MODELS, AMBIGUITY_BENCHMARKS)
+    if ambiguity_comparable(name, MODELS, AMBIGUITY_BENCHMARKS)
 ]
 AMBIGUITY_EXHIBITS = drawn_figures(AMBIGUITY, "3_relationship")
 AMBIGUITY_FIGURES = [f"{AMBIGUITY_FOLDER}/figures/figure_{name}" for name in AMBIGUITY_EXHIBITS]

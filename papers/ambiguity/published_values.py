@@ -5,7 +5,12 @@ from collections.abc import Sequence
 import polars as pl
 
 from entropy_sentinel.rendering.table_exhibit import Table, select_headings
-from papers.ambiguity.ambiguity_exhibits import COMPARED, PUBLISHED, AmbiguityExhibitSettings, is_table_comparable
+from papers.ambiguity.ambiguity_exhibits import (
+    ESTIMATOR_TITLES,
+    PUBLISHED_FOLDER,
+    AmbiguityExhibitSettings,
+    is_table_comparable,
+)
 
 # The benchmarks of the paper's tables, and whether the items of each have one answer or several.
 _ANSWERS = {"triviaqa": "one", "maqa": "several", "ambigqa": "several"}
@@ -14,10 +19,10 @@ _MODEL = "gemma-3-12b"
 _STATISTICS = {"n": "Items", "count_mean": "Count", "count_sd": "SD", "entropy_mean": "H(p*)", "entropy_sd": "SD of H"}
 
 
-def printed(table: str) -> pl.DataFrame:
+def read_published(table: str) -> pl.DataFrame:
     """A row for each printed value: its keys, model and benchmark, the column's `name`, and `paper`."""
     # The paper's Tables 2 and 6 have one model in common.
-    wide = pl.read_csv(PUBLISHED / f"table_{table}.csv").drop("table", strict=False).unique(maintain_order=True)
+    wide = pl.read_csv(PUBLISHED_FOLDER / f"table_{table}.csv").drop("table", strict=False).unique(maintain_order=True)
     keys = [name for name in wide.columns if name.partition("_")[0] not in _ANSWERS]
     long = wide.unpivot(index=keys, value_name="paper").drop_nulls("paper")
     if "model" not in keys:
@@ -33,7 +38,7 @@ def printed(table: str) -> pl.DataFrame:
     )
 
 
-def beside(
+def compare_published(
     table: str, ours: pl.DataFrame, settings: AmbiguityExhibitSettings, value: str, keys: Sequence[str], title: str
 ) -> Table | None:
     """Our estimators' values next to the paper's, by model, benchmark and `keys`; None if none match.
@@ -42,9 +47,9 @@ def beside(
     """
     if not is_table_comparable(table, settings["models"], settings["benchmarks"]):
         return None
-    theirs = printed(table).rename({"name": "estimator"})
+    published = read_published(table).rename({"name": "estimator"})
     on = ["model", "benchmark", "answers", "estimator", *keys]
-    joined = theirs.join(ours, on=on, how="inner", maintain_order="left")
+    joined = published.join(ours, on=on, how="inner", maintain_order="left")
     headings = {
         **{name: name.title() for name in ("model", "benchmark", *keys, "estimator")},
         value: title,
@@ -54,17 +59,19 @@ def beside(
         "difference": "difference",
     }
     compared_values = joined.with_columns(difference=pl.col(value) - pl.col("paper"))
-    shown = select_headings(compared_values, headings, {"estimator": COMPARED.__getitem__})
+    shown_values = select_headings(compared_values, headings, {"estimator": ESTIMATOR_TITLES.__getitem__})
     note = "from, to: 95 % interval of this study's value. The paper prints two digits and no interval."
-    return Table(f"{title}, here and in the paper.", shown, (note,))
+    return Table(f"{title}, here and in the paper.", shown_values, (note,))
 
 
-def beside_statistics(ours: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table | None:
+def compare_statistics(ours: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table | None:
     """Our statistics of p* next to the paper's, by benchmark and source; None if none match."""
     if not is_table_comparable("8_p_star", settings["models"], settings["benchmarks"]):
         return None
     long = ours.unpivot(index=["benchmark", "source"], value_name="ours", variable_name="name")
-    joined = printed("8_p_star").join(long, on=["benchmark", "source", "name"], how="inner", maintain_order="left")
+    joined = read_published("8_p_star").join(
+        long, on=["benchmark", "source", "name"], how="inner", maintain_order="left"
+    )
     columns = {"benchmark": "Benchmark", "source": "Source", "name": "Statistic", "ours": "Here", "paper": "Paper"}
-    shown = select_headings(joined, columns, {"name": _STATISTICS.__getitem__})
-    return Table("Statistics of p*, here and in the paper.", shown, decimals=2)
+    shown_values = select_headings(joined, columns, {"name": _STATISTICS.__getitem__})
+    return Table("Statistics of p*, here and in the paper.", shown_values, decimals=2)

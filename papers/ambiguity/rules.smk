@@ -27,7 +27,7 @@ use rule cpu_job as ambiguity_aligned with:
         mem_mb=8000 if AMBIGUITY_BACKEND.weights else 4000,
         runtime=60,
     params:
-        **calls("papers.ambiguity.class_alignment.write_aligned"),
+        **calls("papers.ambiguity.class_alignment.write_aligned_classes"),
         source=AMBIGUITY.source,
         sources=lambda wildcards: {
             name: files[wildcards.benchmark]

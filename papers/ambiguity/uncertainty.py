@@ -25,27 +25,29 @@ class Uncertainty(NamedTuple):
     epistemic: float
 
 
-def uncertainty(p_star: Numbers, p: Numbers, epsilon: float = EPSILON, renormalise: bool = False) -> Uncertainty:
+def measure_uncertainty(
+    p_star: Numbers, p: Numbers, epsilon: float = EPSILON, renormalise: bool = False
+) -> Uncertainty:
     """The uncertainties from p*, (n_classes,), and p, (n_classes,), over the classes of both.
 
     p* is 0 for a class that is not a right answer. p is NaN or 0 for a class that the model never gave, and is replaced
     by `epsilon`. p is then not normalised, because the paper mentions no such step, so the epistemic uncertainty can be
     slightly negative; `renormalise` normalises it. Raises ValueError if p* is not a distribution.
     """
-    true = np.asarray(p_star, dtype=float)
-    if not (true >= 0).all() or abs(true.sum() - 1) > _ROUNDING:
-        raise ValueError(f"p* must be at least 0 and add up to 1, got {true.tolist()}")
-    model = imputed(p, epsilon)
+    true_p = np.asarray(p_star, dtype=float)
+    if not (true_p >= 0).all() or abs(true_p.sum() - 1) > _ROUNDING:
+        raise ValueError(f"p* must be at least 0 and add up to 1, got {true_p.tolist()}")
+    model_p = impute_unseen(p, epsilon)
     if renormalise:
-        model = model / model.sum()
-    total, aleatoric = float(-xlogy(true, model).sum()), float(entr(true).sum())
+        model_p = model_p / model_p.sum()
+    total, aleatoric = float(-xlogy(true_p, model_p).sum()), float(entr(true_p).sum())
     return Uncertainty(total, aleatoric, total - aleatoric)
 
 
-def imputed(p: Numbers, epsilon: float = EPSILON) -> np.ndarray:
+def impute_unseen(p: Numbers, epsilon: float = EPSILON) -> np.ndarray:
     """P, (n_classes,), with `epsilon` instead of NaN and 0, for classes that the model never gave."""
-    model = np.asarray(p, dtype=float)
-    return np.where(model > 0, model, epsilon)
+    model_p = np.asarray(p, dtype=float)
+    return np.where(model_p > 0, model_p, epsilon)
 
 
 def expected_uncertainty(counts: Numbers, p: Numbers, gamma: float = 1.0, epsilon: float = EPSILON) -> Uncertainty:
@@ -55,13 +57,13 @@ def expected_uncertainty(counts: Numbers, p: Numbers, gamma: float = 1.0, epsilo
     replaced by `epsilon`. The model's other classes are ignored, because they have no count. A larger gamma gives the
     counts more weight. Raises ValueError for negative counts or gamma.
     """
-    seen = np.asarray(counts, dtype=float)
-    if gamma < 0 or not len(seen) or not (seen >= 0).all():
-        raise ValueError(f"counts and gamma must be at least 0, got {seen.tolist()} and {gamma}")
-    alpha = 1 + gamma * seen
+    n = np.asarray(counts, dtype=float)
+    if gamma < 0 or not len(n) or not (n >= 0).all():
+        raise ValueError(f"counts and gamma must be at least 0, got {n.tolist()} and {gamma}")
+    alpha = 1 + gamma * n
     mean = alpha / alpha.sum()
     aleatoric = float(-(mean * (digamma(alpha + 1) - digamma(alpha.sum() + 1))).sum())
-    total = float(-(mean * np.log(imputed(p, epsilon))).sum())
+    total = float(-(mean * np.log(impute_unseen(p, epsilon))).sum())
     return Uncertainty(total, aleatoric, total - aleatoric)
 
 
@@ -71,5 +73,5 @@ def jensen_shannon(p: Numbers, q: Numbers) -> float:
     It is (KL(p || m) + KL(q || m)) / 2 with m = (p + q) / 2 (Lin 1991).
     """
     first, second = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
-    middle = (first + second) / 2
-    return float((rel_entr(first, middle).sum() + rel_entr(second, middle).sum()) / 2)
+    m = (first + second) / 2
+    return float((rel_entr(first, m).sum() + rel_entr(second, m).sum()) / 2)

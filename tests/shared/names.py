@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 97,
-    "prepositions": 0.5,
-    "participles": 45,
-    "one_word": 209,
+    "words": 55,
+    "prepositions": 0.2,
+    "participles": 33,
+    "one_word": 153,
     "returns": 0.0,
     "repeated_files": 0,
 }

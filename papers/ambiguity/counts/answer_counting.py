@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # it imports LiteLLM, which plain counting does not need
 
 
 # Largest number of chunks per answer to ask about; the best matches are taken.
-MOST = 1000
+MAX_CHUNKS = 1000
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Columns:
     answers: str = "answers"
 
 
-def counted(
+def count_answers(
     rows: Iterable[Row], index: Index, columns: Columns, source: str, entailment: "Entailment | None" = None
 ) -> Iterator[list[int]]:
     """Yield for each row the number of chunks with all keywords and any name of each answer.
@@ -44,28 +44,28 @@ def counted(
         InputError: With the row, if keywords or answers are missing, or one of them has no letter or digit.
     """
     for number, row in enumerate(rows):
-        where = f"{source}: row {number}"
-        together = [[keyword] for keyword in _keywords(columns.keywords, row, where)]
-        right = read_answers(columns.answers, row, where)
-        if right is None:
+        position = f"{source}: row {number}"
+        keyword_groups = [[keyword] for keyword in _read_keywords(columns.keywords, row, position)]
+        answers = read_answers(columns.answers, row, position)
+        if answers is None:
             raise InputError(
-                f"{where} must have answers in column '{columns.answers}', has none; fill it, or drop the row"
+                f"{position} must have answers in column '{columns.answers}', has none; fill it, or drop the row"
             )
-        for text in chain(*together, *right):
+        for text in chain(*keyword_groups, *answers):
             if not any(letter.isalnum() for letter in text):
-                raise InputError(f"{where}: a keyword or answer must contain a letter or digit, got '{text}'")
+                raise InputError(f"{position}: a keyword or answer must contain a letter or digit, got '{text}'")
         if entailment is None:
-            yield [index.count(*together, names) for names in right]
+            yield [index.count(*keyword_groups, names) for names in answers]
         else:
-            question = to_text(look_up(columns.question, row, where), f"{where}: question ({columns.question})")
+            question = to_text(look_up(columns.question, row, position), f"{position}: question ({columns.question})")
             counts = []
-            for names in right:
-                texts = index.texts(*together, names, most=MOST)
+            for names in answers:
+                texts = index.texts(*keyword_groups, names, limit=MAX_CHUNKS)
                 counts.append(entailment.count(texts, f"{question} {names[0]}"))
             yield counts
 
 
-def _keywords(name: str, row: Row, where: str) -> list[str]:
+def _read_keywords(name: str, row: Row, where: str) -> list[str]:
     value = look_up(name, row, where)
     texts = value if isinstance(value, list) else [value]
     if not texts or any(is_empty(text) for text in texts):

@@ -63,8 +63,8 @@ def command(
     from entropy_sentinel.core.errors import InputError
     from entropy_sentinel.core.whole_files import check_outputs, write_whole
     from entropy_sentinel.study.items.benchmark_rows import read_local_rows
-    from papers.ambiguity.counts.answer_counting import Columns, counted
-    from papers.ambiguity.counts.corpus_index import opened
+    from papers.ambiguity.counts.answer_counting import Columns, count_answers
+    from papers.ambiguity.counts.corpus_index import open_index
 
     if output.suffix != ".jsonl":
         raise InputError(f"--output: must end with .jsonl, got '{output}'")
@@ -77,13 +77,13 @@ def command(
         from papers.ambiguity.counts.entailment import Entailment
 
         entailment = Entailment(model, base_url)
-    with opened(index_file, corpus, text) as index:
-        counts = list(counted(rows, index, columns, str(questions), entailment))
+    with open_index(index_file, corpus, text) as index:
+        counts = list(count_answers(rows, index, columns, str(questions), entailment))
         n_chunks = index.n_chunks
     kept = []
-    for row, of_row in zip(rows, counts, strict=True):
-        if all(of_row):
-            kept.append({**row, "counts": of_row})
+    for row, row_counts in zip(rows, counts, strict=True):
+        if all(row_counts):
+            kept.append({**row, "counts": row_counts})
     write_whole(output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept))
     print_line(f"{output}: {len(kept):,} of {len(rows):,} questions, counted in {n_chunks:,} paragraphs")
     if len(kept) < len(rows):

@@ -15,24 +15,24 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.study.items.benchmark_rows import read_local_rows, read_text_lines
 
 # Suffixes of corpus files.
-FORMATS = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
+SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
 # Paragraphs with more characters are split at the ends of sentences (Tomov et al., Appendix C.1).
-LONGEST = 2000
+MAX_CHARACTERS = 2000
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
-def corpus_files(folder: Path) -> list[Path]:
+def list_corpus_files(folder: Path) -> list[Path]:
     """The files of a corpus, in the folder and its subfolders, by name.
 
     Raises InputError if there are none.
     """
-    files = sorted(path for path in folder.rglob("*") if path.name.endswith(FORMATS) and path.is_file())
+    files = sorted(path for path in folder.rglob("*") if path.name.endswith(SUFFIXES) and path.is_file())
     if not files:
-        raise InputError(f"{folder}: must be a folder with files of {', '.join(FORMATS)}, has none")
+        raise InputError(f"{folder}: must be a folder with files of {', '.join(SUFFIXES)}, has none")
     return files
 
 
-def chunks(path: Path, column: str) -> Iterator[str]:
+def read_chunks(path: Path, column: str) -> Iterator[str]:
     """Yield the chunks of a file; for JSON lines, the chunks of the text in `column`.
 
     Blank lines separate paragraphs. Raises InputError with file and line if a line is too long or not UTF-8, and with
@@ -40,32 +40,32 @@ def chunks(path: Path, column: str) -> Iterator[str]:
     """
     texts: Iterable[Iterable[str]] = [(line for _, line in read_text_lines(path))]
     if ".jsonl" in path.suffixes:
-        texts = _texts_of_rows(path, column)
+        texts = _read_row_texts(path, column)
     for text in texts:
         for blank, lines in groupby(text, key=lambda line: not line.strip()):
             if not blank:
-                yield from split(line.strip() for line in lines)
+                yield from split_paragraph(line.strip() for line in lines)
 
 
-def split(lines: Iterable[str]) -> Iterator[str]:
+def split_paragraph(lines: Iterable[str]) -> Iterator[str]:
     """Yield a paragraph from its lines; split a long one into pieces of as many whole sentences as fit.
 
     Sentences are not split. Only one piece is in memory.
     """
     lines = iter(lines)
-    begun: list[str] = []
+    pending_lines: list[str] = []
     length = -1
     for line in lines:
-        begun.append(line)
+        pending_lines.append(line)
         length += 1 + len(line)
-        if length > LONGEST:
+        if length > MAX_CHARACTERS:
             break
     else:
-        yield " ".join(begun)
+        yield " ".join(pending_lines)
         return
     piece = ""
-    for sentence in _sentences(chain(begun, lines)):
-        if piece and len(piece) + 1 + len(sentence) > LONGEST:
+    for sentence in _split_sentences(chain(pending_lines, lines)):
+        if piece and len(piece) + 1 + len(sentence) > MAX_CHARACTERS:
             yield piece
             piece = sentence
         else:
@@ -73,24 +73,26 @@ def split(lines: Iterable[str]) -> Iterator[str]:
     yield piece
 
 
-def _sentences(lines: Iterable[str]) -> Iterator[str]:
+def _split_sentences(lines: Iterable[str]) -> Iterator[str]:
     """Yield the sentences of stripped lines; a sentence may span several lines."""
-    begun: list[str] = []
+    pending_parts: list[str] = []
     for line in lines:
         for part in _SENTENCE_END.split(line):
-            if begun and begun[-1].endswith((".", "!", "?")):
-                yield " ".join(begun)
-                begun = []
-            begun.append(part)
-    yield " ".join(begun)
+            if pending_parts and pending_parts[-1].endswith((".", "!", "?")):
+                yield " ".join(pending_parts)
+                pending_parts = []
+            pending_parts.append(part)
+    yield " ".join(pending_parts)
 
 
-def _texts_of_rows(path: Path, column: str) -> Iterator[list[str]]:
+def _read_row_texts(path: Path, column: str) -> Iterator[list[str]]:
     for number, row in enumerate(read_local_rows(str(path))):
         text = row.get(column)
         if not isinstance(text, str):
-            has = f"'{column}' was {type(text).__name__}" if column in row else f"has {', '.join(row)}"
-            raise InputError(f"{path}: row {number} must have a text in column '{column}', {has}; name it with --text")
+            problem = f"'{column}' was {type(text).__name__}" if column in row else f"has {', '.join(row)}"
+            raise InputError(
+                f"{path}: row {number} must have a text in column '{column}', {problem}; name it with --text"
+            )
         yield text.splitlines()
 
 
@@ -110,19 +112,19 @@ class Index:
         self._file = file
         self.n_chunks = int(file.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
-    def count(self, *together: Sequence[str]) -> int:
-        """Count the chunks that contain at least one phrase from each group in `together`."""
-        counted = self._file.execute("SELECT count(*) FROM chunks WHERE chunks MATCH ?", (_sought(together),))
-        return int(counted.fetchone()[0])
+    def count(self, *phrase_groups: Sequence[str]) -> int:
+        """Count the chunks that contain at least one phrase from each group in `phrase_groups`."""
+        cursor = self._file.execute("SELECT count(*) FROM chunks WHERE chunks MATCH ?", (_make_query(phrase_groups),))
+        return int(cursor.fetchone()[0])
 
-    def texts(self, *together: Sequence[str], most: int) -> list[str]:
-        """The chunks that `count` counts; if there are more than `most`, the best matches by BM25."""
-        sought = "SELECT text FROM chunks WHERE chunks MATCH ? ORDER BY rank LIMIT ?"
-        return [text for (text,) in self._file.execute(sought, (_sought(together), most))]
+    def texts(self, *phrase_groups: Sequence[str], limit: int) -> list[str]:
+        """The chunks that `count` counts; if there are more than `limit`, the best matches by BM25."""
+        query = "SELECT text FROM chunks WHERE chunks MATCH ? ORDER BY rank LIMIT ?"
+        return [text for (text,) in self._file.execute(query, (_make_query(phrase_groups), limit))]
 
 
 @contextmanager
-def opened(path: Path, folder: Path, column: str) -> Iterator[Index]:
+def open_index(path: Path, folder: Path, column: str) -> Iterator[Index]:
     """Create the index of a corpus in the file `path`, or continue after the last completely indexed file.
 
     Args:
@@ -134,54 +136,54 @@ def opened(path: Path, folder: Path, column: str) -> Iterator[Index]:
         InputError: If a corpus file cannot be read, or has changed since it was indexed; if the index belongs to
             another program, has another version, or is being written by another process.
     """
-    files = corpus_files(folder)
+    files = list_corpus_files(folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as file:
         try:
             prepare_database(file, path, INDEX)
-            _check_same(file, path, folder, column)
+            _check_corpus_unchanged(file, path, folder, column)
             for text_file in files:
-                _add(file, text_file, folder, column)
+                _add_file(file, text_file, folder, column)
             yield Index(file)
         except sqlite3.Error as error:
             raise InputError(f"{path}: cannot be used as an index: {error}; name another with --index") from None
 
 
-def _check_same(file: sqlite3.Connection, path: Path, folder: Path, column: str) -> None:
+def _check_corpus_unchanged(file: sqlite3.Connection, path: Path, folder: Path, column: str) -> None:
     """Raise InputError if the index has a file that has changed or is no longer in the corpus."""
-    for name, *before in file.execute("SELECT path, bytes, modified_ns, text_column FROM files"):
-        if not (folder / name).is_file() or [*_state(folder / name), column] != before:
+    for name, *indexed_state in file.execute("SELECT path, bytes, modified_ns, text_column FROM files"):
+        if not (folder / name).is_file() or [*_read_file_state(folder / name), column] != indexed_state:
             raise InputError(
                 f"{path}: is the index of another corpus: {folder / name} has changed since, or was read with another "
                 "--text; delete the index, or name another with --index"
             )
 
 
-def _add(file: sqlite3.Connection, text_file: Path, folder: Path, column: str) -> None:
+def _add_file(file: sqlite3.Connection, text_file: Path, folder: Path, column: str) -> None:
     """Add the chunks of a file in one transaction, unless the index already has them."""
     name = text_file.relative_to(folder).as_posix()
     file.execute("BEGIN IMMEDIATE")
     try:
         if not file.execute("SELECT 1 FROM files WHERE path = ?", (name,)).fetchone():
-            file.execute("INSERT INTO files VALUES (?, ?, ?, ?)", (name, *_state(text_file), column))
-            file.executemany("INSERT INTO chunks VALUES (?)", ((text,) for text in chunks(text_file, column)))
+            file.execute("INSERT INTO files VALUES (?, ?, ?, ?)", (name, *_read_file_state(text_file), column))
+            file.executemany("INSERT INTO chunks VALUES (?)", ((text,) for text in read_chunks(text_file, column)))
         file.execute("COMMIT")
     except BaseException:
         file.execute("ROLLBACK")
         raise
 
 
-def _state(path: Path) -> tuple[int, int]:
+def _read_file_state(path: Path) -> tuple[int, int]:
     """A file's size in bytes and modification time in nanoseconds, to detect changes."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns
 
 
-def _sought(together: Iterable[Sequence[str]]) -> str:
-    """The SQLite query for at least one phrase from each group in `together`."""
-    groups = []
-    for phrases in together:
+def _make_query(phrase_groups: Iterable[Sequence[str]]) -> str:
+    """The SQLite query for at least one phrase from each group in `phrase_groups`."""
+    conditions = []
+    for phrases in phrase_groups:
         # In quotes, a phrase of consecutive words.
         quoted = ['"' + phrase.replace('"', '""') + '"' for phrase in phrases]
-        groups.append(f"({' OR '.join(quoted)})")
-    return " AND ".join(groups)
+        conditions.append(f"({' OR '.join(quoted)})")
+    return " AND ".join(conditions)

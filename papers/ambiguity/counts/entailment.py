@@ -36,13 +36,13 @@ class Entailment:
             messages = PROMPT.render(text=text, fact=fact)
             requests.append({"messages": messages, "max_tokens": _MAX_TOKENS, "temperature": 0})
         replies = self._client.ask(requests, lambda reply: {"text": reply.text})
-        verdicts = [_verdict_of(reply) for _, reply in replies]
+        verdicts = [_parse_verdict(reply) for _, reply in replies]
         self.n_asked += len(verdicts)
         self.unclear += verdicts.count(None)
         return verdicts.count("yes")
 
 
-def _verdict_of(reply: dict[str, Any] | Refusal) -> str | None:
+def _parse_verdict(reply: dict[str, Any] | Refusal) -> str | None:
     """The `yes` or `no` with which the reply begins; None for another reply."""
     match = None if isinstance(reply, Refusal) else _REPLY.match(reply["text"])
     return match[1].lower() if match else None

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from ambiguous_rows import EXACT, semantics, write_family, write_items
-from papers.ambiguity.ambiguity_frames import ALIGNED
-from papers.ambiguity.class_alignment import Classes, match_classes, read_file_p_stars, write_aligned
+from papers.ambiguity.ambiguity_frames import ALIGNED_CLASSES
+from papers.ambiguity.class_alignment import Classes, match_classes, read_file_p_stars, write_aligned_classes
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.schemas.contract import read_provenance
@@ -68,8 +68,8 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 def align(files: dict[str, Path], sources: dict[str, str]) -> list[dict[str, Any]]:
-    write_aligned(str(files["items"]), str(files["semantics"]), sources, "own", EXACT, str(files["aligned"]))
-    return ALIGNED.read(files["aligned"]).rows(named=True)
+    write_aligned_classes(str(files["items"]), str(files["semantics"]), sources, "own", EXACT, str(files["aligned"]))
+    return ALIGNED_CLASSES.read(files["aligned"]).rows(named=True)
 
 
 def test_classes_are_next_to_the_answers(files: dict[str, Path]) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 from ambiguous_rows import write_items
-from papers.ambiguity.ambiguity_exhibits import COMPARED, FIGURES, TABLES, is_table_comparable
+from papers.ambiguity.ambiguity_exhibits import ESTIMATOR_TITLES, FIGURES, TABLES, is_table_comparable
 from papers.ambiguity.ambiguity_figures import write_figures
-from papers.ambiguity.ambiguity_frames import ALIGNED, ESTIMATES, UNCERTAINTIES
+from papers.ambiguity.ambiguity_frames import ALIGNED_CLASSES, ESTIMATES, UNCERTAINTIES
 from papers.ambiguity.ambiguity_measures import write_measures
 from papers.ambiguity.ambiguity_report import AmbiguitySummary, answer_question, write_report
 from papers.ambiguity.ambiguity_tables import write_tables
-from papers.ambiguity.published_values import printed
+from papers.ambiguity.published_values import read_published
 
 MODELS, BENCHMARKS, N_ITEMS = ["gemma-3-12b", "other"], ["triviaqa", "maqa"], 60
 SETTINGS: Any = {"label": "Made up", "models": MODELS, "benchmarks": BENCHMARKS, "source": "wikipedia-english"}
@@ -56,14 +56,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                     | {"total": aleatoric + epistemic, "aleatoric": aleatoric, "epistemic": epistemic}
                     for form in FORMS
                 ]
-                known = {one: entropy + float(rng.normal(0, 0.2)) for one in COMPARED} | {"se": entropy}
-                reasons = dict.fromkeys(f"{one}_reason" for one in COMPARED)
+                known = {one: entropy + float(rng.normal(0, 0.2)) for one in ESTIMATOR_TITLES} | {"se": entropy}
+                reasons = dict.fromkeys(f"{one}_reason" for one in ESTIMATOR_TITLES)
                 if model == "other":
                     known |= {"sar": None, "ip": None}
                     reasons |= {f"{one}_reason": "no log-probabilities" for one in ("sar", "ip")}
                 estimates.append(whose | {"n_samples": 30, "n_classes": 4} | known | reasons)
             path = str(folder / f"aligned-{model}-{name}.parquet")
-            ALIGNED.write(ALIGNED.frame(aligned), path, {"model": model})
+            ALIGNED_CLASSES.write(ALIGNED_CLASSES.frame(aligned), path, {"model": model})
             result["aligned"].append(path)
         for key, contract, rows in (
             ("uncertainties", UNCERTAINTIES, uncertainties),
@@ -110,12 +110,12 @@ def test_published_values_are_those_of_the_paper(tables: Path) -> None:
     assert p_star.filter(Statistic="Count")["Paper"].to_list() == [115.49]
     source = pl.read_csv(tables / "table_4_sources_published.csv")
     assert source["AUC_c: paper"].to_list() == [0.55, 0.53, 0.58, 0.60]
-    assert printed("2_concordance").filter(model="gpt-4.1-mini", name="sar").is_empty()
+    assert read_published("2_concordance").filter(model="gpt-4.1-mini", name="sar").is_empty()
     with_values = {name: one for name, one in TABLES.items() if one.benchmarks}
     assert list(with_values) == ["2_concordance", "3_dirichlet", "4_sources", "7_auroc", "8_p_star"]
     for name, one in with_values.items():
-        assert set(printed(name)["benchmark"]) == set(one.benchmarks)
-        assert set(printed(name)["model"]) == set(one.models or ["gemma-3-12b"])
+        assert set(read_published(name)["benchmark"]) == set(one.benchmarks)
+        assert set(read_published(name)["model"]) == set(one.models or ["gemma-3-12b"])
     assert not is_table_comparable("2_concordance", ["other"], BENCHMARKS)
     assert not is_table_comparable("2_concordance", MODELS, ["facts"])
     assert not is_table_comparable("forms", MODELS, BENCHMARKS)

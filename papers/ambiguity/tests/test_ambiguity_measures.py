@@ -11,8 +11,8 @@ from ambiguous_rows import EXACT, of_item, semantics, write_family, write_items
 from papers.ambiguity.ambiguity_frames import AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.ambiguity_measures import write_measures
 from papers.ambiguity.ambiguity_tables import summarise_p_stars
-from papers.ambiguity.class_alignment import write_aligned
-from papers.ambiguity.concordance import concordance
+from papers.ambiguity.class_alignment import write_aligned_classes
+from papers.ambiguity.concordance import measure_concordance
 from papers.ambiguity.item_uncertainties import write_uncertainties
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
@@ -51,7 +51,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         ),
     ]
     files = {name: str(folder / f"{name}.parquet") for name in ("aligned", "u", "e", "c", "a", "p")}
-    write_aligned(benchmark, signals[0], {"corpus": str(corpus)}, "own", EXACT, files["aligned"])
+    write_aligned_classes(benchmark, signals[0], {"corpus": str(corpus)}, "own", EXACT, files["aligned"])
     write_uncertainties([files["aligned"]], signals, {"epsilon": 0.01, "gammas": [1, 100]}, files["u"], files["e"])
     settings: Any = {"source": "own", "thresholds": [1.5, 3]}
     write_measures([files["u"]], [files["e"]], [files["aligned"]], ["m"], settings, files["c"], files["a"], files["p"])
@@ -129,7 +129,7 @@ def test_concordances_are_of_the_items_that_have_all_estimators(made: dict[str, 
     epistemic = [divergence(made["items"][at], model_p(made["places"][at])) for at in places]
     entropies = [stats.entropy(list(model_p(made["places"][at]).values())) for at in places]
     for name, values in (("se", entropies), ("msp", [made["msp"][at] for at in places])):
-        row, expected = rows.filter(estimator=name).row(0, named=True), concordance(values, epistemic)
+        row, expected = rows.filter(estimator=name).row(0, named=True), measure_concordance(values, epistemic)
         assert row["n_items"] == len(places)
         for part in ("auc_c", "lower", "upper", "tied", "alike"):
             assert row[part] == pytest.approx(getattr(expected, part), abs=1e-12)
@@ -174,7 +174,7 @@ def test_equal_answers_have_no_posterior(tmp_path: Path) -> None:
     rows = semantics([[("ada", 0, 0.5), ("bob", 1, 0.5)]])
     path = write_family(tmp_path / "s.parquet", "semantics", "m", "b", rows)
     files = [str(tmp_path / f"{name}.parquet") for name in ("aligned", "u", "e")]
-    write_aligned(items, path, {}, "own", EXACT, files[0])
+    write_aligned_classes(items, path, {}, "own", EXACT, files[0])
     write_uncertainties(files[:1], [path], {"epsilon": 0.01, "gammas": [1]}, *files[1:])
     result = UNCERTAINTIES.read(files[1])
     assert result["form"].to_list() == ["kl", "kl-renormalised", "kl-frequencies"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fake_api import Answer, completion, fake_api, ok, quiet_litellm
-from papers.ambiguity.counts.corpus_index import LONGEST, chunks, opened, split
+from papers.ambiguity.counts.corpus_index import MAX_CHARACTERS, open_index, read_chunks, split_paragraph
 from typer.testing import CliRunner
 
 from entropy_sentinel.cli.main import app, main
@@ -35,28 +35,28 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_paragraphs_are_parted_by_blank_lines(corpus: Path) -> None:
-    assert list(chunks(corpus / "fire.txt", "text")) == [
+    assert list(read_chunks(corpus / "fire.txt", "text")) == [
         "Fire needs heat, fuel and oxygen.",
         "A fire without fuel goes out.",
         "FUELS burn.",
         "The Fires of Café Müller.",
     ]
-    assert len(list(chunks(corpus / "more" / "water.jsonl.gz", "text"))) == 3
+    assert len(list(read_chunks(corpus / "more" / "water.jsonl.gz", "text"))) == 3
 
 
 def test_a_long_paragraph_is_split_at_ends_of_sentences_and_loses_nothing() -> None:
     sentences = [f"Sentence {i} has so many words." for i in range(200)]
-    parts = list(split([" ".join(sentences)]))
+    parts = list(split_paragraph([" ".join(sentences)]))
     assert len(parts) > 1
-    assert all(len(part) <= LONGEST and part.endswith(".") for part in parts)
+    assert all(len(part) <= MAX_CHARACTERS and part.endswith(".") for part in parts)
     assert " ".join(parts) == " ".join(sentences)
     # No two that stand together would have fitted into one.
-    assert all(len(a) + 1 + len(b) > LONGEST for a, b in zip(parts, parts[1:], strict=False))
+    assert all(len(a) + 1 + len(b) > MAX_CHARACTERS for a, b in zip(parts, parts[1:], strict=False))
     # Where lines end makes no difference, within a sentence or between two.
     words = " ".join(sentences).split(" ")
     for n in (1, 3, 6, 50):
-        assert list(split(" ".join(words[start : start + n]) for start in range(0, len(words), n))) == parts
-    assert list(split(["word"] * LONGEST)) == [" ".join(["word"] * LONGEST)]
+        assert list(split_paragraph(" ".join(words[start : start + n]) for start in range(0, len(words), n))) == parts
+    assert list(split_paragraph(["word"] * MAX_CHARACTERS)) == [" ".join(["word"] * MAX_CHARACTERS)]
 
 
 @pytest.mark.parametrize("name", ["long.txt", "long.jsonl", "long.txt.gz", "long.jsonl.gz"])
@@ -70,7 +70,7 @@ def test_a_line_without_end_is_refused_by_its_number(
     tracemalloc.start()
     try:
         with pytest.raises(InputError, match=rf"{name}: line 2 has more than 1 MiB; break it into several lines"):
-            list(chunks(tmp_path / name, "text"))
+            list(read_chunks(tmp_path / name, "text"))
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
         tracemalloc.stop()
@@ -80,7 +80,7 @@ def test_a_paragraph_without_end_is_read_by_the_sentence(tmp_path: Path) -> None
     (tmp_path / "long.txt").write_text("A sentence of some words\nover two lines.\n" * 40_000)
     tracemalloc.start()
     try:
-        lengths = [len(chunk) for chunk in chunks(tmp_path / "long.txt", "text")]
+        lengths = [len(chunk) for chunk in read_chunks(tmp_path / "long.txt", "text")]
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
         tracemalloc.stop()
@@ -89,7 +89,7 @@ def test_a_paragraph_without_end_is_read_by_the_sentence(tmp_path: Path) -> None
 
 
 def test_counts_are_of_paragraphs_with_keywords_and_answer_by_stems(corpus: Path, tmp_path: Path) -> None:
-    with opened(tmp_path / "i", corpus, "text") as index:
+    with open_index(tmp_path / "i", corpus, "text") as index:
         assert index.n_chunks == 7
         assert index.count(["fire"]) == 4  # `Fires` too
         assert index.count(["fire"], ["fuel"]) == 2  # `FUELS burn.` has no fire
@@ -123,30 +123,30 @@ def test_the_command_leaves_out_what_is_never_seen(corpus: Path, tmp_path: Path)
 
 def test_an_index_that_was_stopped_continues_and_counts_the_same(corpus: Path, tmp_path: Path) -> None:
     (corpus / "zz.txt").write_bytes(b"Fire.\n\nFire \xff.\n")
-    with pytest.raises(InputError, match=r"zz.txt: line 3 must be UTF-8"), opened(tmp_path / "i", corpus, "text"):
+    with pytest.raises(InputError, match=r"zz.txt: line 3 must be UTF-8"), open_index(tmp_path / "i", corpus, "text"):
         pass
     (corpus / "zz.txt").write_bytes(b"Fire.\n\nFire 2.\n")
-    with opened(tmp_path / "i", corpus, "text") as index:
+    with open_index(tmp_path / "i", corpus, "text") as index:
         assert (index.n_chunks, index.count(["fire"])) == (9, 6)
-    with opened(tmp_path / "i", corpus, "text") as index:
+    with open_index(tmp_path / "i", corpus, "text") as index:
         assert (index.n_chunks, index.count(["fire"])) == (9, 6)
 
 
 def test_an_index_of_another_corpus_and_a_folder_without_texts_are_refused(corpus: Path, tmp_path: Path) -> None:
-    with opened(tmp_path / "i", corpus, "text"):
+    with open_index(tmp_path / "i", corpus, "text"):
         pass
-    with pytest.raises(InputError, match="another --text"), opened(tmp_path / "i", corpus, "body"):
+    with pytest.raises(InputError, match="another --text"), open_index(tmp_path / "i", corpus, "body"):
         pass
     (corpus / "fire.txt").write_text("Nothing burns.\n")
-    with pytest.raises(InputError, match=r"fire.txt has changed since"), opened(tmp_path / "i", corpus, "text"):
+    with pytest.raises(InputError, match=r"fire.txt has changed since"), open_index(tmp_path / "i", corpus, "text"):
         pass
     with (
         pytest.raises(InputError, match="must be a folder with files of"),
-        opened(tmp_path / "j", tmp_path / "a", "text"),
+        open_index(tmp_path / "j", tmp_path / "a", "text"),
     ):
         pass
     (tmp_path / "no").write_text("no index, but long enough to be taken for one of SQLite's files" * 20)
-    with pytest.raises(InputError, match="cannot be used as an index"), opened(tmp_path / "no", corpus, "text"):
+    with pytest.raises(InputError, match="cannot be used as an index"), open_index(tmp_path / "no", corpus, "text"):
         pass
 
 

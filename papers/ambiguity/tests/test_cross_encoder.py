@@ -26,7 +26,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_cross_encoder_says_how_alike_two_texts_are(tmp_path: Path) -> None:
     folder = random_classifier(tmp_path / "cross", WORDS, ("LABEL_0",))
     pairs = list(zip(TEXTS[::2], TEXTS[1::2], strict=True))
-    result = Similarity(Weights(str(folder), "cross", "1"), batch_size=4).of(pairs)
+    result = Similarity(Weights(str(folder), "cross", "1"), batch_size=4).measure_pairs(pairs)
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     for first, second in pairs:

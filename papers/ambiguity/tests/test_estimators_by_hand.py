@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from papers.ambiguity.signal_families.iterative_prompting.iterative_prompting_family import mutual_information
-from papers.ambiguity.signal_families.sar.relevance import sar
+from papers.ambiguity.signal_families.sar.relevance import compute_sar
 from scipy import stats
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "tests" / "golden" / "semantics.json").read_text())
@@ -18,20 +18,20 @@ GOLDEN = json.loads((Path(__file__).parents[3] / "tests" / "golden" / "semantics
 @pytest.mark.parametrize("case", GOLDEN["sar"], ids=lambda case: str(len(case["token_logprobs"])))
 def test_sar_is_that_of_lm_polygraph(case: dict) -> None:
     relevance = [1 - np.array(one) for one in case["token_similarity"]]
-    result = sar(case["token_logprobs"], relevance, np.array(case["similarity"]))
+    result = compute_sar(case["token_logprobs"], relevance, np.array(case["similarity"]))
     assert result == pytest.approx(case["sar"], abs=1e-10)
 
 
 def test_sar_by_hand() -> None:
     # Weights 3/4 and 1/4: probability exp(-(3/4 * 1 + 1/4 * 5)) = exp(-2). Alone, that is all.
-    assert sar([[-1, -5]], [[0.3, 0.1]], np.ones((1, 1))) == pytest.approx(2)
+    assert compute_sar([[-1, -5]], [[0.3, 0.1]], np.ones((1, 1))) == pytest.approx(2)
     # Where no token matters, all matter alike.
-    assert sar([[-1, -5]], [[0, 0]], np.ones((1, 1))) == pytest.approx(3)
+    assert compute_sar([[-1, -5]], [[0, 0]], np.ones((1, 1))) == pytest.approx(3)
     # Two answers of probability 1/2 and 1/4, half alike, temperature 1: 1/2 + 1/8 and 1/4 + 1/4.
-    result = sar([[math.log(1 / 2)], [math.log(1 / 4)]], [[1], [1]], np.full((2, 2), 0.5), temperature=1)
+    result = compute_sar([[math.log(1 / 2)], [math.log(1 / 4)]], [[1], [1]], np.full((2, 2), 0.5), temperature=1)
     assert result == pytest.approx(-(math.log(5 / 8) + math.log(1 / 2)) / 2)
     # Nothing alike: as likely as itself.
-    assert sar([[-900.0], [-1100.0]], [[1], [1]], np.zeros((2, 2))) == pytest.approx(1000)
+    assert compute_sar([[-900.0], [-1100.0]], [[1], [1]], np.zeros((2, 2))) == pytest.approx(1000)
 
 
 def test_mutual_information_by_hand() -> None:
@@ -62,8 +62,8 @@ def test_mutual_information_is_that_of_the_pairs() -> None:
 @pytest.mark.parametrize(
     ("function", "given", "message"),
     [
-        (sar, ([[-1], [-2]], [[1], [1]], np.ones((1, 2))), r"similarity must be \(2, 2\)"),
-        (sar, ([[]], [[]], np.ones((1, 1))), "an answer needs tokens"),
+        (compute_sar, ([[-1], [-2]], [[1], [1]], np.ones((1, 2))), r"similarity must be \(2, 2\)"),
+        (compute_sar, ([[]], [[]], np.ones((1, 1))), "an answer needs tokens"),
         (mutual_information, ([1, 1], np.ones((2, 3))), r"must be \(2, 2\) for 2 answers, got \(2, 3\)"),
         (mutual_information, ([1, 1], np.array([[0, 0], [1, 1]])), "one is all 0"),
     ],

@@ -11,7 +11,7 @@ from asked_items import pass_settings, write_items
 from fake_engine import FakeEngine, every
 from papers.ambiguity.signal_families.iterative_prompting.iterative_prompting_family import IterativePrompting
 from papers.ambiguity.signal_families.iterative_prompting.iterative_prompting_frames import ITERATIVE_PROMPTS
-from papers.ambiguity.signal_families.iterative_prompting.requery.iterative_prompts import with_answer
+from papers.ambiguity.signal_families.iterative_prompting.requery.iterative_prompts import make_answer_prompt
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.section_base import merge_sections
@@ -110,11 +110,11 @@ def test_an_empty_answer_is_left_out_of_the_others(tmp_path: Path, engine: FakeE
 def test_examples_of_plain_text_stay_before_the_answer() -> None:
     few_shot = "Q: Name a colour?\nA: Red\n\nQ: Name a {kind}?\nA: Oak\n\nQ: {question}?\nA:"
     asked_with = PLAIN | {"text": few_shot, "prompt_variables": {"kind": "tree"}}
-    assert with_answer(asked_with, PROMPT_3, "Name a ring", "Saturn's") == (
+    assert make_answer_prompt(asked_with, PROMPT_3, "Name a ring", "Saturn's") == (
         "Q: Name a colour?\nA: Red\n\nQ: Name a tree?\nA: Oak\n\n"
         "A possible answer to the question Name a ring is Saturn's.\nQ: Name a ring?\nA:"
     )
-    assert with_answer(PLAIN | {"text": "{question}\nA:"}, PROMPT_3, "Who", "I") == (
+    assert make_answer_prompt(PLAIN | {"text": "{question}\nA:"}, PROMPT_3, "Who", "I") == (
         "A possible answer to the question Who is I.\nQ: Who?\nA:"
     )
 
@@ -122,7 +122,7 @@ def test_examples_of_plain_text_stay_before_the_answer() -> None:
 def test_a_chat_keeps_its_other_messages_and_marks_are_not_doubled() -> None:
     system = {"role": "system", "content": "Answer with a word."}
     asked_with = PLAIN | {"messages": [system, {"role": "user", "content": "One phrase:\n{question}?"}]}
-    assert with_answer(asked_with, PROMPT_3, "Who is {answer}?", "J. F.") == [
+    assert make_answer_prompt(asked_with, PROMPT_3, "Who is {answer}?", "J. F.") == [
         system,
         {
             "role": "user",

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import torch
 from answered import Said, write_answered
-from papers.ambiguity.signal_families.sar.relevance import pieces_of
+from papers.ambiguity.signal_families.sar.relevance import split_response
 from papers.ambiguity.signal_families.sar.sar_family import Sar
 from text_models import random_classifier
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -134,4 +134,4 @@ def test_why_there_is_none(cross_encoder: Path, tmp_path: Path) -> None:
     ],
 )
 def test_the_part_of_each_token_in_the_response(text: str, tokens: list[str], expected: list[str] | None) -> None:
-    assert pieces_of(text, tokens) == expected
+    assert split_response(text, tokens) == expected

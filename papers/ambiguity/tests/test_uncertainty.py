@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from papers.ambiguity.uncertainty import expected_uncertainty, jensen_shannon, uncertainty
+from papers.ambiguity.uncertainty import expected_uncertainty, jensen_shannon, measure_uncertainty
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
@@ -15,11 +15,11 @@ NAN = math.nan
 
 def test_the_fire_triangle_by_hand() -> None:
     """Heat, fuel, oxygen and carbon: the paper's example of B.1. Fuel was never sampled, carbon is no answer."""
-    result = uncertainty([0.30, 0.34, 0.36, 0], [0.4, NAN, 0.4, 0.2])
+    result = measure_uncertainty([0.30, 0.34, 0.36, 0], [0.4, NAN, 0.4, 0.2])
     aleatoric = -(0.30 * math.log(0.30) + 0.34 * math.log(0.34) + 0.36 * math.log(0.36))
     total = -(0.30 + 0.36) * math.log(0.4) - 0.34 * math.log(0.01)
     assert result == pytest.approx((total, aleatoric, total - aleatoric), abs=1e-12)
-    scaled = uncertainty([0.30, 0.34, 0.36, 0], [0.4, NAN, 0.4, 0.2], renormalise=True)
+    scaled = measure_uncertainty([0.30, 0.34, 0.36, 0], [0.4, NAN, 0.4, 0.2], renormalise=True)
     # The sum of p is 1.01, so that each logarithm is log 1.01 less.
     assert scaled.epistemic == pytest.approx(result.epistemic + math.log(1.01), abs=1e-12)
     assert scaled.aleatoric == result.aleatoric
@@ -27,7 +27,7 @@ def test_the_fire_triangle_by_hand() -> None:
 
 def test_it_is_the_cross_entropy_and_the_divergence() -> None:
     for true, model in SIMPLICES:
-        result = uncertainty(true, model)
+        result = measure_uncertainty(true, model)
         assert result.aleatoric == pytest.approx(stats.entropy(true), abs=1e-12)
         assert result.epistemic == pytest.approx(stats.entropy(true, model), abs=1e-10)
         assert result.total == pytest.approx(stats.entropy(true) + stats.entropy(true, model), abs=1e-10)
@@ -35,22 +35,22 @@ def test_it_is_the_cross_entropy_and_the_divergence() -> None:
 
 def test_it_can_be_below_zero_by_a_little() -> None:
     """With the 0.01 put in p adds up to 1.01: the least that KL can be is -log 1.01."""
-    result = uncertainty([0.99, 0.01], [1.0, NAN])
+    result = measure_uncertainty([0.99, 0.01], [1.0, NAN])
     assert result.epistemic == pytest.approx(0.99 * math.log(0.99), abs=1e-12)
     assert -math.log(1.01) <= result.epistemic < 0
-    assert uncertainty([0.99, 0.01], [1.0, NAN], renormalise=True).epistemic >= 0
+    assert measure_uncertainty([0.99, 0.01], [1.0, NAN], renormalise=True).epistemic >= 0
 
 
 def test_proposition_2_with_one_answer_it_is_minus_log_p() -> None:
-    assert uncertainty([0, 1, 0], [0.5, 0.25, 0.25]) == pytest.approx((math.log(4), 0, math.log(4)), abs=1e-12)
-    assert uncertainty([1, 0], [NAN, 1]).epistemic == pytest.approx(-math.log(0.01))
-    assert uncertainty([1, 0], [0, 1], epsilon=0.001).epistemic == pytest.approx(-math.log(0.001))
+    assert measure_uncertainty([0, 1, 0], [0.5, 0.25, 0.25]) == pytest.approx((math.log(4), 0, math.log(4)), abs=1e-12)
+    assert measure_uncertainty([1, 0], [NAN, 1]).epistemic == pytest.approx(-math.log(0.01))
+    assert measure_uncertainty([1, 0], [0, 1], epsilon=0.001).epistemic == pytest.approx(-math.log(0.001))
 
 
 @pytest.mark.parametrize("true", [[0.5, 0.4], [1.5, -0.5], [NAN, 1.0]])
 def test_what_is_not_a_distribution_is_refused(true: list[float]) -> None:
     with pytest.raises(ValueError, match=r"p\* must be at least 0 and add up to 1"):
-        uncertainty(true, [0.5, 0.5])
+        measure_uncertainty(true, [0.5, 0.5])
 
 
 @pytest.mark.parametrize(("counts", "gamma"), [((31, 32, 25), 1), ((3, 1), 5), ((0, 2, 7, 1), 0), ((188, 91), 0.3)])
@@ -71,7 +71,7 @@ def test_dirichlet_by_hand() -> None:
     assert result.total == pytest.approx(-(math.log(0.5) + math.log(0.01)) / 2, abs=1e-12)
     # Where the counts are believed without end it is the divergence itself.
     p, counts = [0.2, 0.5, 0.3], np.array([31, 32, 25])
-    assert expected_uncertainty(counts, p, 1e9) == pytest.approx(uncertainty(counts / 88, p), abs=1e-6)
+    assert expected_uncertainty(counts, p, 1e9) == pytest.approx(measure_uncertainty(counts / 88, p), abs=1e-6)
     with pytest.raises(ValueError, match="counts and gamma must be at least 0"):
         expected_uncertainty([3, -1], [0.5, 0.5])
 

@@ -37,7 +37,7 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     return responses.select(msp=1 - likeliest.exp(), msp_reason="reason")
 
 
-def _asking() -> ModuleType:
+def _import_requery() -> ModuleType:
     from papers.ambiguity.signal_families.beam_search.requery import beam_requests
 
     return beam_requests
@@ -49,7 +49,7 @@ FAMILY = Family(
     per_item=True,
     asks=EnginePass(
         BEAMS,
-        asking=_asking,
+        asking=_import_requery,
         version=1,
         alike=(("texts", "logprobs", "lengths", "finish_reasons"),),
         # There is one search per item: for each beam, as many contexts as a response has tokens.

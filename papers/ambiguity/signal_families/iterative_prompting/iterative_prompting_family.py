@@ -20,7 +20,7 @@ from entropy_sentinel.statistics.array_types import Numbers
 from papers.ambiguity.signal_families.iterative_prompting.iterative_prompting_frames import ITERATIVE_PROMPTS
 
 
-def _with_places(prompt: str) -> str:
+def _check_placeholders(prompt: str) -> str:
     for name in ("question", "answer"):
         if f"{{{name}}}" not in prompt:
             raise ValueError(f"must contain the placeholder {{{name}}}")
@@ -35,7 +35,7 @@ class IterativePrompting(Settings):
         description="number of first responses to an item that are inserted and scored, each distinct answer "
         "once; an item with fewer has no score. The pass asks about every pair of them",
     )
-    prompt: Annotated[Text, AfterValidator(_with_places)] = Field(
+    prompt: Annotated[Text, AfterValidator(_check_placeholders)] = Field(
         "A possible answer to the question {question} is {answer}.\nQ: {question}?\nA:",
         description="the prompt with an answer. It replaces the message with the question, or plain text's last "
         "paragraph, so that examples stay before it. The mark at the end of a question or an answer is not "
@@ -60,15 +60,16 @@ def mutual_information(
 
     Raises ValueError if shapes do not match, or all probabilities of a row are 0.
     """
-    first, then = np.asarray(marginal, dtype=float), np.asarray(conditional, dtype=float)
-    if then.shape != (len(first), len(first)):
-        raise ValueError(f"conditional must be ({len(first)}, {len(first)}) for {len(first)} answers, got {then.shape}")
-    if not (first.sum() > 0 and (then.sum(axis=1) > 0).all()):
+    marginal_p, conditional_p = np.asarray(marginal, dtype=float), np.asarray(conditional, dtype=float)
+    n = len(marginal_p)
+    if conditional_p.shape != (n, n):
+        raise ValueError(f"conditional must be ({n}, {n}) for {n} answers, got {conditional_p.shape}")
+    if not (marginal_p.sum() > 0 and (conditional_p.sum(axis=1) > 0).all()):
         raise ValueError("marginal and each row of conditional must have a probability above 0; one is all 0")
-    pairs = (first / first.sum())[:, None] * (then / then.sum(axis=1, keepdims=True))
-    product = pairs.sum(axis=1, keepdims=True) * pairs.sum(axis=0)
-    there = pairs > 0
-    return float((pairs[there] * np.log((pairs[there] + gamma_1) / (product[there] + gamma_2))).sum())
+    mu = (marginal_p / marginal_p.sum())[:, None] * (conditional_p / conditional_p.sum(axis=1, keepdims=True))
+    mu_prime = mu.sum(axis=1, keepdims=True) * mu.sum(axis=0)
+    positive = mu > 0
+    return float((mu[positive] * np.log((mu[positive] + gamma_1) / (mu_prime[positive] + gamma_2))).sum())
 
 
 _IP = (
@@ -80,12 +81,12 @@ _IP = (
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """A row per response, in order: the signal, or `ip_reason` without one. `asked` is the pass."""
     rows = ITERATIVE_PROMPTS.read(asked).sort("sample")
-    by_item = {item: _of_item(of_item) for (item,), of_item in rows.group_by("item_id", maintain_order=True)}
-    values = [by_item[item] for item in traces.select("item_id").collect()["item_id"]]
+    bounds = {item: _bound_item(item_rows) for (item,), item_rows in rows.group_by("item_id", maintain_order=True)}
+    values = [bounds[item] for item in traces.select("item_id").collect()["item_id"]]
     return pl.DataFrame(values, schema={"ip": pl.Float64, "ip_reason": pl.String}, orient="row")
 
 
-def _of_item(rows: pl.DataFrame) -> tuple[float | None, str | None]:
+def _bound_item(rows: pl.DataFrame) -> tuple[float | None, str | None]:
     """The bound for the responses to one item, or the first response's reason why there is none."""
     distinct = rows["distinct"].drop_nulls()
     if not len(distinct):
@@ -94,16 +95,16 @@ def _of_item(rows: pl.DataFrame) -> tuple[float | None, str | None]:
     if len(answers) != len(distinct[0]) or (answers["conditional_logprobs"].list.len() != len(answers)).any():
         return None, "not every answer has its log-probabilities"
     marginal, conditional = answers["logprob"].to_numpy(), np.array(answers["conditional_logprobs"].to_list())
-    return mutual_information(_scaled(marginal), _scaled(conditional)), None
+    return mutual_information(_scale_probabilities(marginal), _scale_probabilities(conditional)), None
 
 
-def _scaled(logprobs: np.ndarray) -> np.ndarray:
+def _scale_probabilities(logprobs: np.ndarray) -> np.ndarray:
     """Probabilities over the largest of each row, against underflow for long answers; only shares count."""
-    scaled: np.ndarray = np.exp(logprobs - logprobs.max(axis=-1, keepdims=True))
-    return scaled
+    probabilities: np.ndarray = np.exp(logprobs - logprobs.max(axis=-1, keepdims=True))
+    return probabilities
 
 
-def _asking() -> ModuleType:
+def _import_requery() -> ModuleType:
     from papers.ambiguity.signal_families.iterative_prompting.requery import iterative_prompts
 
     return iterative_prompts
@@ -115,7 +116,7 @@ FAMILY = Family(
     per_item=True,
     asks=EnginePass(
         ITERATIVE_PROMPTS,
-        asking=_asking,
+        asking=_import_requery,
         version=1,
         alike=(("distinct", "conditional_logprobs"),),
         # An upper bound: each of the first responses is scored after each of them, and after only the prompt.

@@ -35,9 +35,9 @@ class Similarity:
                 f"{weights.name}: a cross-encoder of similarity must have one output, has {n_labels}: "
                 f"{', '.join(self._classifier.labels.values())}; use one that was trained on similarities (STS)"
             )
-        self._scores = CachedScores(self._similarity, [weights.revision, "similarity"], batch_size)
+        self._scores = CachedScores(self._compute_similarity, [weights.revision, "similarity"], batch_size)
 
-    def of(self, pairs: Iterable[TextPair]) -> dict[TextPair, float]:
+    def measure_pairs(self, pairs: Iterable[TextPair]) -> dict[TextPair, float]:
         """The similarity of each distinct pair, in [0, 1]; it depends on the order of the two texts."""
         return self._scores(pairs)
 
@@ -46,12 +46,12 @@ class Similarity:
         """The cross-encoder, and the numbers of computed and of known pairs."""
         return {**self._weights.provenance, **self._scores.counts, "cut": self._classifier.n_cut}
 
-    def _similarity(self, pairs: Sequence[TextPair]) -> np.ndarray:
+    def _compute_similarity(self, pairs: Sequence[TextPair]) -> np.ndarray:
         similarities: np.ndarray = expit(self._classifier.logits(pairs)[:, 0].astype(float))
         return similarities
 
 
-def make(settings: WeightsSettings) -> Similarity:
+def load_similarity(settings: WeightsSettings) -> Similarity:
     """The cross-encoder that the settings name."""
     return Similarity(locate_weights(settings), settings["batch_size"])
 
@@ -59,7 +59,7 @@ def make(settings: WeightsSettings) -> Similarity:
 TEMPERATURE = 0.001
 
 
-def sar(
+def compute_sar(
     token_logprobs: Sequence[Numbers],
     token_relevance: Sequence[Numbers],
     similarity: np.ndarray,
@@ -74,18 +74,18 @@ def sar(
 
     Raises ValueError if shapes do not match or an answer has no token.
     """
-    like, n = np.asarray(similarity, dtype=float), len(token_logprobs)
-    if like.shape != (n, n) or len(token_relevance) != n:
+    similarity_matrix, n = np.asarray(similarity, dtype=float), len(token_logprobs)
+    if similarity_matrix.shape != (n, n) or len(token_relevance) != n:
         raise ValueError(
-            f"similarity must be ({n}, {n}) and token_relevance of {n} answers, got {like.shape} and "
+            f"similarity must be ({n}, {n}) and token_relevance of {n} answers, got {similarity_matrix.shape} and "
             f"{len(token_relevance)}"
         )
-    log_likely = np.array(list(map(_weighted, token_logprobs, token_relevance)))
-    counted = np.where(np.eye(n, dtype=bool), 1.0, like / temperature)
-    return float(-logsumexp(np.broadcast_to(log_likely, (n, n)), b=counted, axis=1).mean())
+    weighted_logprobs = np.array(list(map(_weigh_logprobs, token_logprobs, token_relevance)))
+    weights = np.where(np.eye(n, dtype=bool), 1.0, similarity_matrix / temperature)
+    return float(-logsumexp(np.broadcast_to(weighted_logprobs, (n, n)), b=weights, axis=1).mean())
 
 
-def _weighted(logprobs: Numbers, relevance: Numbers) -> float:
+def _weigh_logprobs(logprobs: Numbers, relevance: Numbers) -> float:
     """The mean log-probability of an answer's tokens, weighted by relevance."""
     nats, weights = np.asarray(logprobs, dtype=float), np.asarray(relevance, dtype=float)
     if not len(nats) or len(nats) != len(weights):
@@ -96,9 +96,9 @@ def _weighted(logprobs: Numbers, relevance: Numbers) -> float:
 log = logging.getLogger(__name__)
 
 # Number of items whose pairs are built at once, because each answer has a text per token.
-_AT_ONCE = 8
+_ITEMS_AT_ONCE = 8
 # The relevance of the only token of an answer, as in LM-Polygraph; any value would do, because it is normalised.
-_ONLY_TOKEN = 0.5
+_SINGLE_TOKEN_RELEVANCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -112,14 +112,14 @@ class Answer:
     logprobs: Sequence[float]
     pieces: Sequence[str]
 
-    def without_each(self, question: str) -> list[TextPair | None]:
+    def pair_omissions(self, question: str) -> list[TextPair | None]:
         """For each token the answer with and without it, after the question; None for a token without text."""
-        before = ""
+        preceding = ""
         pairs: list[TextPair | None] = []
         for piece in self.pieces:
-            after = self.text[len(before) + len(piece) :]
-            pairs.append((f"{question} {self.text}", f"{question} {before}{after}") if piece else None)
-            before += piece
+            following = self.text[len(preceding) + len(piece) :]
+            pairs.append((f"{question} {self.text}", f"{question} {preceding}{following}") if piece else None)
+            preceding += piece
         return pairs
 
 
@@ -129,10 +129,10 @@ class _Item(NamedTuple):
     item_id: str
     question: str
     answers: list[Answer]
-    lacking: str | None
+    missing_reason: str | None
 
 
-def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, samples: int | None) -> pl.DataFrame:
+def compute_item_sar(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, samples: int | None) -> pl.DataFrame:
     """A row per response, in order: `sar` of its item, from the first `samples` answers, and `sar_reason`."""
     columns = ("item_id", "text", "finish_reason", "tokens", "token_logprobs")
     rows = traces.select(columns).collect().with_row_index("row")
@@ -143,12 +143,12 @@ def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, sampl
     warn_few_answers([len(responses) for responses in items])
     questions = read_questions(benchmark)
     values: list[tuple[str, float | None, str | None]] = []
-    for start in range(0, len(items), _AT_ONCE):
+    for start in range(0, len(items), _ITEMS_AT_ONCE):
         part = []
-        for responses in items[start : start + _AT_ONCE]:
+        for responses in items[start : start + _ITEMS_AT_ONCE]:
             name = responses[0, "item_id"]
-            part.append(_Item(name, questions[name].text, *_answers(responses)))
-        values += _of_part(part, similarity)
+            part.append(_Item(name, questions[name].text, *_read_answers(responses)))
+        values += _measure_items(part, similarity)
     schema = {"item_id": pl.String, "sar": pl.Float64, "sar_reason": pl.String}
     by_item = pl.DataFrame(values, schema=schema, orient="row")
     joined = rows.join(by_item, on="item_id", how="left", maintain_order="left", validate="m:1")
@@ -158,7 +158,7 @@ def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, sampl
     )
 
 
-def pieces_of(text: str, tokens: Sequence[str]) -> list[str] | None:
+def split_response(text: str, tokens: Sequence[str]) -> list[str] | None:
     """The part of each token's text that is in the response `text`; None if these parts do not add up to it.
 
     The end token, a stop string, and space before the response are not part of it.
@@ -172,12 +172,12 @@ def pieces_of(text: str, tokens: Sequence[str]) -> list[str] | None:
     return [whole[first:last] for first, last in zip(cuts[:-1], cuts[1:], strict=True)]
 
 
-def _answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
+def _read_answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
     """The complete answers to an item, and why the first other one is left out."""
     answers: list[Answer] = []
     reasons: list[str] = []
     for text, tokens, logprobs in item.select("text", "tokens", "token_logprobs").iter_rows():
-        pieces = pieces_of(text, tokens or [])
+        pieces = split_response(text, tokens or [])
         if logprobs is None or min(logprobs, default=0.0) <= ZERO_PROBABILITY:
             reasons.append("log-probabilities are not known")
         elif tokens is None:
@@ -191,40 +191,40 @@ def _answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
     return answers, reasons[0] if reasons else None
 
 
-def _of_part(items: Sequence[_Item], similarity: Similarity) -> list[tuple[str, float | None, str | None]]:
+def _measure_items(items: Sequence[_Item], similarity: Similarity) -> list[tuple[str, float | None, str | None]]:
     """The id of each item with its SAR, or the reason why it has none."""
     pairs: list[TextPair] = []
     for item in items:
         if len(item.answers) > 1:
-            pairs += _pairs_of(item)
-    scores = similarity.of(pairs)
+            pairs += _list_pairs(item)
+    scores = similarity.measure_pairs(pairs)
     values: list[tuple[str, float | None, str | None]] = []
     for item in items:
         if len(item.answers) > 1:
-            values.append((item.item_id, _sar(item, scores), None))
+            values.append((item.item_id, _compute_item(item, scores), None))
         else:
-            why = f"; {item.lacking}" if item.lacking else ""
-            reason = f"the item has {len(item.answers)} usable answers, needs at least 2{why}"
+            detail = f"; {item.missing_reason}" if item.missing_reason else ""
+            reason = f"the item has {len(item.answers)} usable answers, needs at least 2{detail}"
             values.append((item.item_id, None, reason))
     return values
 
 
-def _pairs_of(item: _Item) -> list[TextPair]:
+def _list_pairs(item: _Item) -> list[TextPair]:
     """The pairs of texts whose similarities SAR needs: of the answers, and of each with and without a token."""
     texts = dict.fromkeys(answer.text for answer in item.answers)
     pairs: list[TextPair] = list(product(texts, texts))
     for answer in item.answers:
         if len(answer.pieces) > 1:
-            pairs += filter(None, answer.without_each(item.question))
+            pairs += filter(None, answer.pair_omissions(item.question))
     return pairs
 
 
-def _sar(item: _Item, scores: Mapping[TextPair, float]) -> float:
+def _compute_item(item: _Item, scores: Mapping[TextPair, float]) -> float:
     relevance, similarity = [], []
     for answer in item.answers:
-        of_tokens = [_ONLY_TOKEN]
+        token_relevance = [_SINGLE_TOKEN_RELEVANCE]
         if len(answer.pieces) > 1:
-            of_tokens = [1 - scores[pair] if pair else 0.0 for pair in answer.without_each(item.question)]
-        relevance.append(of_tokens)
-        similarity.append([scores[answer.text, other.text] for other in item.answers])
-    return sar([answer.logprobs for answer in item.answers], relevance, np.array(similarity))
+            token_relevance = [1 - scores[pair] if pair else 0.0 for pair in answer.pair_omissions(item.question)]
+        relevance.append(token_relevance)
+        similarity.append([scores[answer.text, second.text] for second in item.answers])
+    return compute_sar([answer.logprobs for answer in item.answers], relevance, np.array(similarity))

@@ -44,10 +44,10 @@ def compute(
     `benchmark` is the file of the items, `weights` are WeightsSettings.
     """
     from entropy_sentinel.study.semantic_clustering.backend_settings import WeightsSettings
-    from papers.ambiguity.signal_families.sar.relevance import make, of_items
+    from papers.ambiguity.signal_families.sar.relevance import compute_item_sar, load_similarity
 
-    similarity = make(cast(WeightsSettings, weights))
-    values = of_items(traces, benchmark, similarity, samples)
+    similarity = load_similarity(cast(WeightsSettings, weights))
+    values = compute_item_sar(traces, benchmark, similarity, samples)
     return values, {"similarity": similarity.provenance}
 
 

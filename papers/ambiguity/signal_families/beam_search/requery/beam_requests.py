@@ -18,10 +18,10 @@ def ask(
     prompts = dict(part.select("item_id", "prompt_ids").iter_rows())
     sampling = asked_with["sampling"]
     replies = engine.beams(prompts.values(), settings["width"], sampling["max_tokens"], sampling.get("stop", ()))
-    of_item = {}
+    beam_columns = {}
     for item, beams in zip(prompts, collect_answers(replies, len(prompts), "contexts"), strict=True):
-        of_item[item] = _columns(beams)
-    return BEAMS.frame([row | of_item[row["item_id"]] for row in part.select(RESPONSE).iter_rows(named=True)])
+        beam_columns[item] = _describe_beams(beams)
+    return BEAMS.frame([row | beam_columns[row["item_id"]] for row in part.select(RESPONSE).iter_rows(named=True)])
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
@@ -29,7 +29,7 @@ def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     return BEAMS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
 
 
-def _columns(beams: Beams) -> dict[str, Any]:
+def _describe_beams(beams: Beams) -> dict[str, Any]:
     if not beams.beams:
         return {"reason": f"refused: {beams.refused}"}
     return {

@@ -20,22 +20,26 @@ _QUESTION = "{question}"
 _MARKS = ("?", ".", "!")
 
 
-def with_answer(asked_with: PromptSettings, template: str, question: str, answer: str) -> Asked:
+def make_answer_prompt(asked_with: PromptSettings, template: str, question: str, answer: str) -> Asked:
     """The prompt with a question and a possible answer, `template`, in the model's usual form.
 
     A chat keeps its other messages; the template replaces the message with the question. Plain text keeps the text
     before the paragraph with the question, such as the examples of a few-shot prompt; that paragraph, `Q: .. A:`, is
     the end of prompt 3 in the paper. The paper does not state whether its examples are kept.
     """
-    for place, value in (("question", question), ("answer", answer)):
+    for placeholder, value in (("question", question), ("answer", answer)):
         if value.endswith(_MARKS):
-            template = template.replace(f"{{{place}}}{value[-1]}", f"{{{place}}}")
+            template = template.replace(f"{{{placeholder}}}{value[-1]}", f"{{{placeholder}}}")
     variables = {**asked_with.get("prompt_variables", {}), "answer": answer}
-    own: PromptSettings = {**asked_with, **_with_question_replaced(asked_with, template), "prompt_variables": variables}
-    return fill_prompt(own, question)
+    answer_settings: PromptSettings = {
+        **asked_with,
+        **_replace_question(asked_with, template),
+        "prompt_variables": variables,
+    }
+    return fill_prompt(answer_settings, question)
 
 
-def _with_question_replaced(asked_with: PromptSettings, template: str) -> PromptTemplate:
+def _replace_question(asked_with: PromptSettings, template: str) -> PromptTemplate:
     """The model's own prompt with the template in place of the question; placeholders are not filled yet."""
     if text := asked_with.get("text"):
         before, blank, _ = text[: text.index(_QUESTION)].rpartition("\n\n")
@@ -75,14 +79,14 @@ def ask(
     """Rows of ITERATIVE_PROMPTS for responses: traces with `prompt_ids` and `question`."""
     rows: list[Row] = []
     items: list[_Item] = []
-    for _, own in part.group_by("item_id", maintain_order=True):
-        left_out, item = _sorted(own.sort("sample").to_dicts(), settings["samples"])
-        rows += left_out
+    for _, item_rows in part.group_by("item_id", maintain_order=True):
+        excluded_rows, item = _select_responses(item_rows.sort("sample").to_dicts(), settings["samples"])
+        rows += excluded_rows
         if item:
             items.append(item)
     chats: list[Asked] = []
     for item in items:
-        chats += [with_answer(asked_with, settings["prompt"], item.question, answer) for answer in item.first]
+        chats += [make_answer_prompt(asked_with, settings["prompt"], item.question, answer) for answer in item.first]
     prompts = iter([prompt.token_ids for prompt in engine.prompts(chats)])
     pairs: list[tuple[Sequence[int], Sequence[int]]] = []
     for item in items:
@@ -90,7 +94,7 @@ def ask(
     continuations = iter(collect_answers(engine.continuations(iter(pairs)), len(pairs), "continuations"))
     for item in items:
         n_answers = len(item.first)
-        rows += _measured(item, [list(islice(continuations, n_answers)) for _ in range(n_answers + 1)])
+        rows += _make_rows(item, [list(islice(continuations, n_answers)) for _ in range(n_answers + 1)])
     return ITERATIVE_PROMPTS.frame(rows)
 
 
@@ -99,23 +103,23 @@ def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     return ITERATIVE_PROMPTS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
 
 
-def _sorted(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | None]:
+def _select_responses(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | None]:
     """Rows of an item's left-out responses, with reasons; and the item with the others."""
     usable = sum(response["sample"] < samples for response in responses)
-    left_out: list[Row] = []
-    answered: list[Row] = []
+    excluded_rows: list[Row] = []
+    measured_rows: list[Row] = []
     first: dict[str, Row] = {}
     for response in responses:
         answer = response["text"].strip()
-        if reason := _left_out(response["sample"], answer, usable, samples):
-            left_out.append({key: response[key] for key in RESPONSE} | {"reason": reason})
+        if reason := _explain_exclusion(response["sample"], answer, usable, samples):
+            excluded_rows.append({key: response[key] for key in RESPONSE} | {"reason": reason})
         else:
-            answered.append({**response, "answer": answer})
+            measured_rows.append({**response, "answer": answer})
             first.setdefault(answer, response)
-    return left_out, _Item(answered, first) if answered else None
+    return excluded_rows, _Item(measured_rows, first) if measured_rows else None
 
 
-def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None:
+def _explain_exclusion(sample: int, answer: str, usable: int, samples: int) -> str | None:
     """Why a response is left out, or None; `usable` of the first `samples` can be used."""
     if usable < samples:
         return f"only {usable} of the first {samples} responses to the item can be asked about"
@@ -124,19 +128,19 @@ def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None
     return None if answer else "the answer is empty"
 
 
-def _measured(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> list[Row]:
+def _make_rows(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> list[Row]:
     """The rows of one item; `continuations` are those of its prompt, then of the prompt with each answer."""
     rows = [{key: response[key] for key in RESPONSE} for response in item.responses]
     for continuation in chain.from_iterable(continuations):
         if continuation.refused:
             return [row | {"reason": f"refused: {continuation.refused}"} for row in rows]
     logprobs = []
-    for of_prompt in continuations:
-        logprobs.append([float(continuation.logprobs.sum(dtype="float64")) for continuation in of_prompt])
-    place = {answer: number for number, answer in enumerate(item.first)}
+    for prompt_continuations in continuations:
+        logprobs.append([float(continuation.logprobs.sum(dtype="float64")) for continuation in prompt_continuations])
+    answer_numbers = {answer: number for number, answer in enumerate(item.first)}
     distinct = [response["sample"] for response in item.first.values()]
     for row, response in zip(rows, item.responses, strict=True):
-        number = place[response["answer"]]
+        number = answer_numbers[response["answer"]]
         row["answer"] = response["answer"]
         row["logprob"] = logprobs[0][number]
         row["distinct"] = distinct
