@@ -28,9 +28,9 @@ from papers.ambiguity.ambiguity_measures import join_estimates, select_common_it
 from papers.ambiguity.concordance import measure_separation
 from papers.ambiguity.entropy_bounds import (
     alpha_delta,
+    compute_lower_bound,
+    compute_upper_bound,
     gamma_delta,
-    least_uncertainty,
-    most_uncertainty,
 )
 
 # The threshold of the paper's ROC curves.
@@ -88,13 +88,13 @@ def _draw_scatter(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
 def _draw_lower_bound(axes: Axes, n_classes: int, **line_style: Any) -> None:
     """Draw the lower bound of Theorem 1."""
     _draw_bound(
-        axes, lambda delta: least_uncertainty(delta, n_classes), math.log(n_classes), color=ORANGE, **line_style
+        axes, lambda delta: compute_lower_bound(delta, n_classes), math.log(n_classes), color=ORANGE, **line_style
     )
 
 
 def _draw_upper_bound(axes: Axes, label: str) -> None:
     """Draw the upper bound of Theorem 2."""
-    _draw_bound(axes, most_uncertainty, math.log(2), color=GREEN, linestyle="--", label=label)
+    _draw_bound(axes, compute_upper_bound, math.log(2), color=GREEN, linestyle="--", label=label)
 
 
 def _draw_bound(axes: Axes, bound: Callable[[float], float], highest: float, **line_style: Any) -> None:
@@ -183,8 +183,8 @@ def _draw_histograms(rows: pl.DataFrame, value: str, title: str, label: str, cap
     figure = new_figure(min(3.2 * len(groups) + 0.6, 12), 2.8, label)
     panels = np.atleast_1d(figure.subplots(1, len(groups), sharex=True))
     edges = np.linspace(0, max(float(rows[value].to_numpy().max()), 0.1), _BINS + 1)
-    for axes, (which, group) in zip(panels, groups, strict=True):
-        style_axes(axes, title, title=f"{', '.join(map(str, which))}: {len(group)} items")
+    for axes, (key_values, group) in zip(panels, groups, strict=True):
+        style_axes(axes, title, title=f"{', '.join(map(str, key_values))}: {len(group)} items")
         axes.hist(group[value].to_numpy(), bins=edges, color=BLUE)
     panels[0].set_ylabel("items", fontsize=9)
     return Drawing(figure, caption)

@@ -90,9 +90,9 @@ def select_common_items(rows: pl.DataFrame) -> pl.DataFrame:
 
 def measure_concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """The rows of CONCORDANCES from the rows of `join_estimates`. All estimators are compared on the same items."""
-    for group_columns, part, common_items in _split_groups(rows, ("model", "benchmark", "source", "form")):
+    for group_columns, kind_rows, common_items in _split_groups(rows, ("model", "benchmark", "source", "form")):
         for name in ESTIMATOR_TITLES:
-            reason = _explain_missing(part, name)
+            reason = _explain_missing(kind_rows, name)
             result = {} if reason else measure_concordance(common_items[name], common_items["epistemic"])._asdict()
             yield group_columns | {"estimator": name, "reason": reason} | result
 
@@ -100,9 +100,9 @@ def measure_concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
 def measure_aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> Iterator[dict[str, Any]]:
     """The rows of AUROCS from the rows of `join_estimates` with the paper's form and the benchmarks' own p*."""
     benchmark_rows = rows.filter(form=KL, source=settings["source"])
-    for group_columns, part, common_items in _split_groups(benchmark_rows, ("model", "benchmark")):
+    for group_columns, kind_rows, common_items in _split_groups(benchmark_rows, ("model", "benchmark")):
         for threshold, name in product(settings["thresholds"], ESTIMATOR_TITLES):
-            least_uncertainty, reason = math.log(threshold), _explain_missing(part, name)
+            least_uncertainty, reason = math.log(threshold), _explain_missing(kind_rows, name)
             n_uncertain = (common_items["epistemic"] >= least_uncertainty).sum()
             row = {"threshold": threshold, "n_uncertain": n_uncertain, "estimator": name, "reason": reason}
             auroc = {}
@@ -118,14 +118,14 @@ def _split_groups(
     for key_values, group in rows.group_by(keys, maintain_order=True):
         key_columns = dict(zip(keys, key_values, strict=True))
         for answers in ANSWERS:
-            part = group.filter(answers=answers)
-            if len(part):
-                common_items = select_common_items(part)
-                yield key_columns | {"answers": answers, "n_items": len(common_items)}, part, common_items
+            kind_rows = group.filter(answers=answers)
+            if len(kind_rows):
+                common_items = select_common_items(kind_rows)
+                yield key_columns | {"answers": answers, "n_items": len(common_items)}, kind_rows, common_items
 
 
-def _explain_missing(part: pl.DataFrame, name: str) -> str | None:
+def _explain_missing(kind_rows: pl.DataFrame, estimator: str) -> str | None:
     """Why no item has the estimator; None if at least one has it."""
-    if part[name].null_count() < len(part):
+    if kind_rows[estimator].null_count() < len(kind_rows):
         return None
-    return str(part[f"{name}_reason"].drop_nulls().mode().sort()[0])
+    return str(kind_rows[f"{estimator}_reason"].drop_nulls().mode().sort()[0])

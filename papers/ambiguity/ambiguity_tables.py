@@ -47,7 +47,7 @@ class AmbiguityTableInputs(ExhibitInputs):
     p_stars: pl.DataFrame
 
 
-_WHOSE = {"model": "Model", "benchmark": "Benchmark", "answers": "Answers"}
+_KEY_HEADINGS = {"model": "Model", "benchmark": "Benchmark", "answers": "Answers"}
 
 
 def table_2_concordance(inputs: AmbiguityTableInputs) -> Table:
@@ -110,15 +110,17 @@ def table_7_auroc(inputs: AmbiguityTableInputs) -> Table:
 def table_forms(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c of the semantic entropy and others by the form of p, and how often EU is below 0."""
     rows = inputs.concordances.filter(~pl.col("form").str.starts_with("dirichlet-"), source=inputs.settings["source"])
-    below = (
+    negative_shares = (
         inputs.items.filter(source=inputs.settings["source"])
         .group_by("model", "benchmark", "answers", "form")
         .agg((pl.col("epistemic") < 0).mean().alias("EU below 0"))
     )
-    with_share = rows.join(below, on=["model", "benchmark", "answers", "form"], how="left", maintain_order="left")
+    rows_with_shares = rows.join(
+        negative_shares, on=["model", "benchmark", "answers", "form"], how="left", maintain_order="left"
+    )
     return Table(
         "AUC_c by how the model's p is computed, with the share of items whose epistemic uncertainty is below 0.",
-        _pivot_estimators(with_share, "auc_c", {"form": "p", "EU below 0": "EU below 0"}, {"form": form_title}),
+        _pivot_estimators(rows_with_shares, "auc_c", {"form": "p", "EU below 0": "EU below 0"}, {"form": form_title}),
         (
             AUC_NOTE,
             f"{ESTIMATOR_TITLES[BY_FREQUENCY]}: semantic entropy from shares of samples, which needs no "
@@ -131,7 +133,7 @@ def table_forms(inputs: AmbiguityTableInputs) -> Table:
 def table_intervals(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c with its interval and the share of tied pairs: the source of the other tables' columns."""
     headings = {
-        **_WHOSE,
+        **_KEY_HEADINGS,
         "source": "Source of p*",
         "form": "Form",
         "estimator": "Estimator",
@@ -142,10 +144,10 @@ def table_intervals(inputs: AmbiguityTableInputs) -> Table:
         "tied": "Tied pairs",
         "alike": "Alike pairs",
     }
-    words = {"answers": ANSWERS.__getitem__, "form": form_title, "estimator": ESTIMATOR_TITLES.__getitem__}
+    formats = {"answers": ANSWERS.__getitem__, "form": form_title, "estimator": ESTIMATOR_TITLES.__getitem__}
     return Table(
         "AUC_c of each estimator with its interval.",
-        select_headings(inputs.concordances, headings, words),
+        select_headings(inputs.concordances, headings, formats),
         (
             AUC_NOTE,
             INTERVAL_NOTE,
@@ -166,16 +168,16 @@ def _pivot_estimators(
     rows: pl.DataFrame,
     value: str,
     extra_columns: Mapping[str, str],
-    words: Mapping[str, Callable[[Any], str]] | None = None,
+    formats: Mapping[str, Callable[[Any], str]] | None = None,
 ) -> pl.DataFrame:
     """Pivot to a column per estimator and a row per model, benchmark, kind of items and `extra_columns`.
 
-    `extra_columns` has their headings, and `words` functions that format their values.
+    `extra_columns` has their headings, and `formats` functions that format their values.
     """
-    index = [*_WHOSE, *extra_columns, "n_items"]
+    index = [*_KEY_HEADINGS, *extra_columns, "n_items"]
     wide = rows.pivot("estimator", index=index, values=value, maintain_order=True)
-    headings = _WHOSE | dict(extra_columns) | {"n_items": "Items"} | ESTIMATOR_TITLES
-    texts = {"answers": ANSWERS.__getitem__, **(words or {})}
+    headings = _KEY_HEADINGS | dict(extra_columns) | {"n_items": "Items"} | ESTIMATOR_TITLES
+    texts = {"answers": ANSWERS.__getitem__, **(formats or {})}
     return select_headings(wide, {name: headings[name] for name in wide.columns}, texts).cast({pl.Null: pl.Float64})
 
 

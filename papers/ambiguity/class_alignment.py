@@ -114,13 +114,13 @@ def match_classes(classes: Sequence[Classes], backend: Backend) -> list[list[int
     may have several classes, but a class has at most one answer.
     """
     answer_numbers: list[list[int | None]] = [[None] * len(item.texts) for item in classes]
-    for comparing, n_texts in ((ExactBackend(), None), (backend, 1)):
+    for comparer, n_texts in ((ExactBackend(), None), (backend, 1)):
         comparisons: list[_Comparison] = []
         for item, item_classes in enumerate(classes):
             for class_number, texts in enumerate(item_classes.texts):
                 if answer_numbers[item][class_number] is None:
                     comparisons += _list_comparisons(item, class_number, item_classes.question, texts[:n_texts])
-        verdicts = comparing.same([comparison.pair for comparison in comparisons])
+        verdicts = comparer.same([comparison.pair for comparison in comparisons])
         for (item, class_number, number, _), is_same in zip(comparisons, verdicts, strict=True):
             if is_same and answer_numbers[item][class_number] is None:
                 answer_numbers[item][class_number] = number

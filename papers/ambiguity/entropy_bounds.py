@@ -42,11 +42,11 @@ def gamma_delta(delta: float) -> float:
     return alpha_delta(delta, 2)
 
 
-def least_uncertainty(delta: float, n_classes: int) -> float:
+def compute_lower_bound(delta: float, n_classes: int) -> float:
     """The lower bound of Theorem 1 on the epistemic uncertainty if H(p) is at least `delta`."""
     return -math.log(alpha_delta(delta, n_classes))
 
 
-def most_uncertainty(delta: float) -> float:
+def compute_upper_bound(delta: float) -> float:
     """The upper bound of Theorem 2 if H(p) is at most `delta` and the likeliest class is right."""
     return -math.log(gamma_delta(delta))

@@ -13,7 +13,7 @@ from entropy_sentinel.study.semantic_clustering.semantic_entropy import semantic
 from papers.ambiguity.ambiguity_exhibits import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL, name_dirichlet
 from papers.ambiguity.ambiguity_frames import ALIGNED_CLASSES, ESTIMATES, UNCERTAINTIES
 from papers.ambiguity.class_alignment import read_classes
-from papers.ambiguity.uncertainty import Uncertainty, expected_uncertainty, measure_uncertainty
+from papers.ambiguity.uncertainty import Uncertainty, measure_expected_uncertainty, measure_uncertainty
 
 
 class UncertaintySettings(TypedDict):
@@ -68,7 +68,7 @@ def _measure_forms(
     if not right_answers["count"].has_nulls():
         counts, right_p = right_answers["count"], _fill_nan(right_answers["p"])
         for gamma in settings["gammas"]:
-            yield name_dirichlet(gamma), expected_uncertainty(counts, right_p, gamma, epsilon)
+            yield name_dirichlet(gamma), measure_expected_uncertainty(counts, right_p, gamma, epsilon)
 
 
 def _fill_nan(column: pl.Series) -> np.ndarray:
@@ -78,8 +78,8 @@ def _fill_nan(column: pl.Series) -> np.ndarray:
 
 def estimate_items(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFrame:
     """A frame ESTIMATES of one benchmark from the files of its families of signals, by family."""
-    groups = read_classes(paths[ESTIMATORS["se"].family])
-    items = groups.group_by("item_id", maintain_order=True).agg(
+    classes = read_classes(paths[ESTIMATORS["se"].family])
+    items = classes.group_by("item_id", maintain_order=True).agg(
         pl.col("n_samples").first(), pl.len().alias("n_classes"), pl.col("frequency")
     )
     entropies = [semantic_entropy(shares) for shares in items["frequency"]]
@@ -93,8 +93,8 @@ def estimate_items(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.D
         if estimator.family in paths:
             values = _read_item_signal(paths[estimator.family], estimator.family, estimator.signal, name)
         else:
-            missing = pl.lit(f"run.features has no {estimator.family}").alias(f"{name}_reason")
-            values = items.select("item_id", pl.lit(None, pl.Float64).alias(name), missing)
+            missing_reason = pl.lit(f"run.features has no {estimator.family}").alias(f"{name}_reason")
+            values = items.select("item_id", pl.lit(None, pl.Float64).alias(name), missing_reason)
         items = items.join(values, on="item_id", how="left", maintain_order="left", validate="1:1")
     return items.select(ESTIMATES.schema.names()).cast(ESTIMATES.schema)
 

@@ -30,7 +30,7 @@ AMBIGUITY_PUBLISHED = [
 ]
 AMBIGUITY_EXHIBITS = drawn_figures(AMBIGUITY, "3_relationship")
 AMBIGUITY_FIGURES = [f"{AMBIGUITY_FOLDER}/figures/figure_{name}" for name in AMBIGUITY_EXHIBITS]
-AMBIGUITY_SHOWN = {
+AMBIGUITY_EXHIBIT_SETTINGS = {
     "label": AMBIGUITY.label(CONFIG.study),
     "models": MODELS,
     "benchmarks": AMBIGUITY_BENCHMARKS,

@@ -39,17 +39,22 @@ def read_published(table: str) -> pl.DataFrame:
 
 
 def compare_published(
-    table: str, ours: pl.DataFrame, settings: AmbiguityExhibitSettings, value: str, keys: Sequence[str], title: str
+    table: str,
+    study_values: pl.DataFrame,
+    settings: AmbiguityExhibitSettings,
+    value: str,
+    keys: Sequence[str],
+    title: str,
 ) -> Table | None:
     """Our estimators' values next to the paper's, by model, benchmark and `keys`; None if none match.
 
-    `value` is the column of `ours`, which has lower and upper, and `title` its heading.
+    `value` is the column of `study_values`, which has lower and upper, and `title` its heading.
     """
     if not is_table_comparable(table, settings["models"], settings["benchmarks"]):
         return None
     published = read_published(table).rename({"name": "estimator"})
     on = ["model", "benchmark", "answers", "estimator", *keys]
-    joined = published.join(ours, on=on, how="inner", maintain_order="left")
+    joined = published.join(study_values, on=on, how="inner", maintain_order="left")
     headings = {
         **{name: name.title() for name in ("model", "benchmark", *keys, "estimator")},
         value: title,
@@ -64,11 +69,11 @@ def compare_published(
     return Table(f"{title}, here and in the paper.", shown_values, (note,))
 
 
-def compare_statistics(ours: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table | None:
+def compare_statistics(study_values: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table | None:
     """Our statistics of p* next to the paper's, by benchmark and source; None if none match."""
     if not is_table_comparable("8_p_star", settings["models"], settings["benchmarks"]):
         return None
-    long = ours.unpivot(index=["benchmark", "source"], value_name="ours", variable_name="name")
+    long = study_values.unpivot(index=["benchmark", "source"], value_name="ours", variable_name="name")
     joined = read_published("8_p_star").join(
         long, on=["benchmark", "source", "name"], how="inner", maintain_order="left"
     )

@@ -85,7 +85,7 @@ use rule cpu_job as ambiguity_tables with:
     params:
         **calls("papers.ambiguity.ambiguity_tables.write_tables", exhibits=ambiguity_catalogue.TABLES),
         tables=AMBIGUITY.tables,
-        settings=AMBIGUITY_SHOWN,
+        settings=AMBIGUITY_EXHIBIT_SETTINGS,
 
 
 use rule cpu_job as ambiguity_figures with:
@@ -100,7 +100,7 @@ use rule cpu_job as ambiguity_figures with:
     params:
         **calls("papers.ambiguity.ambiguity_figures.write_figures", exhibits=ambiguity_catalogue.FIGURES),
         exhibits=AMBIGUITY_EXHIBITS,
-        settings=AMBIGUITY_SHOWN,
+        settings=AMBIGUITY_EXHIBIT_SETTINGS,
 
 
 use rule cpu_job as ambiguity_report with:
@@ -116,7 +116,7 @@ use rule cpu_job as ambiguity_report with:
         f"{LOGS}/ambiguity_report.log",
     params:
         **calls("papers.ambiguity.ambiguity_report.write_report"),
-        settings=AMBIGUITY_SHOWN,
+        settings=AMBIGUITY_EXHIBIT_SETTINGS,
 
 
 TARGETS += exhibits_of("ambiguity")

@@ -50,7 +50,9 @@ def impute_unseen(p: Numbers, epsilon: float = EPSILON) -> np.ndarray:
     return np.where(model_p > 0, model_p, epsilon)
 
 
-def expected_uncertainty(counts: Numbers, p: Numbers, gamma: float = 1.0, epsilon: float = EPSILON) -> Uncertainty:
+def measure_expected_uncertainty(
+    counts: Numbers, p: Numbers, gamma: float = 1.0, epsilon: float = EPSILON
+) -> Uncertainty:
     """E[H(p*)], E[KL(p* || p)] and their sum for p* ~ Dir(1 + gamma n); n, (n_answers,), are the `counts`.
 
     `p`, (n_answers,), has the model's probabilities of the same answers; NaN or 0, for answers that it never gave, is

@@ -134,10 +134,10 @@ def _draw_panels(
     }
     figure.legend(list(legend.values()), list(legend), title=title, **legend_style)
     levels = ", ".join(f"{accuracy:g}" for accuracy in accuracies)
-    return Drawing(figure, " ".join([f"{_CAPTION}{levels}.", *_missing_lines(panels, names)]))
+    return Drawing(figure, " ".join([f"{_CAPTION}{levels}.", *_note_missing_lines(panels, names)]))
 
 
-def _missing_lines(panels: Sequence[AssessorPanel], names: Sequence[str]) -> list[str]:
+def _note_missing_lines(panels: Sequence[AssessorPanel], names: Sequence[str]) -> list[str]:
     """A sentence for each assessor that some of the models lack."""
     sentences = []
     for name in names:

@@ -54,8 +54,8 @@ class Rejection(Analysis):
         axes = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
         run, lines = self.select_names(studied, axes)
         named_groups, headline_groups = self._list_named_groups(studied), run["headline_group"]
-        wanted = [*(run["groups"] or named_groups), *headline_groups]
-        groups = [name for name in named_groups if name in wanted]
+        group_names = [*(run["groups"] or named_groups), *headline_groups]
+        groups = [name for name in named_groups if name in group_names]
         complete = {
             "judges": run["judges"] or studied.judges,
             "groups": groups,

@@ -182,9 +182,11 @@ def _split_eligible(candidates: pl.DataFrame, strategy: str) -> tuple[pl.DataFra
         reason = pl.col("eas_reason")
     else:
         return candidates, {}
-    rows = candidates.with_columns(why=reason)
-    counts = rows.drop_nulls("why").group_by("why").len().sort("len", "why", descending=[True, False])
-    return rows.filter(pl.col("why").is_null()).drop("why"), dict(counts.iter_rows())
+    candidate_reasons = candidates.with_columns(why=reason)
+    reason_counts = (
+        candidate_reasons.drop_nulls("why").group_by("why").len().sort("len", "why", descending=[True, False])
+    )
+    return candidate_reasons.filter(pl.col("why").is_null()).drop("why"), dict(reason_counts.iter_rows())
 
 
 def _explain_selection(strategy: str, n_candidates: int, seed: int, tries: int, answer: str) -> pl.Expr:

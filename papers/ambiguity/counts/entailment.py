@@ -25,8 +25,8 @@ class Entailment:
     def __init__(self, model: str, base_url: str | None) -> None:
         """Prepare for a model under LiteLLM's name; sends nothing yet. A reply is kept, and never asked for again."""
         server = Server(model=model, base_url=base_url)
-        how = server.model_dump(include={"concurrency", "timeout_s", "retries"})
-        self._client = ChatClient("--entailment", model, base_url, **how, identity={"kept": "entailment 1"})
+        server_options = server.model_dump(include={"concurrency", "timeout_s", "retries"})
+        self._client = ChatClient("--entailment", model, base_url, **server_options, identity={"kept": "entailment 1"})
         self.n_asked = self.unclear = 0
 
     def count(self, texts: Sequence[str], fact: str) -> int:

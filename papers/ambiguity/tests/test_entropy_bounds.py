@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from papers.ambiguity.entropy_bounds import (
     alpha_delta,
+    compute_lower_bound,
+    compute_upper_bound,
     gamma_delta,
-    least_uncertainty,
-    most_uncertainty,
 )
 from scipy import stats
 
@@ -24,8 +24,8 @@ def test_by_hand() -> None:
     assert gamma_delta(2 * math.log(2) - 0.75 * math.log(3)) == pytest.approx(0.75, abs=1e-12)
     # With two classes both are the solution of the same equation.
     assert alpha_delta(0.4, 2) == pytest.approx(gamma_delta(0.4), abs=1e-12)
-    assert least_uncertainty(1.5 * math.log(2), 3) == pytest.approx(math.log(2))
-    assert most_uncertainty(math.log(2)) == pytest.approx(math.log(2))
+    assert compute_lower_bound(1.5 * math.log(2), 3) == pytest.approx(math.log(2))
+    assert compute_upper_bound(math.log(2)) == pytest.approx(math.log(2))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
@@ -34,7 +34,7 @@ def test_theorem_1_holds_and_is_tight(n_classes: int) -> None:
     for model in rng.dirichlet(np.full(n_classes, 0.7), size=300):
         entropy = float(stats.entropy(model))
         # Whichever class is right, -log of its probability is at least the bound.
-        assert -math.log(model.max()) >= least_uncertainty(entropy, n_classes) - 1e-9
+        assert -math.log(model.max()) >= compute_lower_bound(entropy, n_classes) - 1e-9
     for delta in np.linspace(0.01, math.log(n_classes) - 0.01, 7):
         alpha = alpha_delta(delta, n_classes)
         reached = [alpha, *[(1 - alpha) / (n_classes - 1)] * (n_classes - 1)]
@@ -69,7 +69,7 @@ def test_theorem_2_holds_on_random_questions() -> None:
                     continue
                 # At least this share of the items of low entropy is certain.
                 bound = 1 - loss.mean() / (low.mean() * -math.log(1 - gamma_delta(delta)))
-                share = (loss[low] <= most_uncertainty(delta) + 1e-12).mean()
+                share = (loss[low] <= compute_upper_bound(delta) + 1e-12).mean()
                 assert share >= bound - 1e-12
                 said_something += bound > 0
     assert said_something > 5

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from papers.ambiguity.uncertainty import expected_uncertainty, jensen_shannon, measure_uncertainty
+from papers.ambiguity.uncertainty import jensen_shannon, measure_expected_uncertainty, measure_uncertainty
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
@@ -58,7 +58,7 @@ def test_dirichlet_expectations_are_those_of_draws(counts: tuple[int, ...], gamm
     model = np.random.default_rng(2).dirichlet(np.ones(len(counts)))
     drawn = np.random.default_rng(3).dirichlet(1 + gamma * np.array(counts), size=200_000)
     entropies, divergences = stats.entropy(drawn, axis=1), stats.entropy(drawn, model, axis=1)
-    result = expected_uncertainty(counts, model, gamma)
+    result = measure_expected_uncertainty(counts, model, gamma)
     for value, draws in ((result.aleatoric, entropies), (result.epistemic, divergences)):
         assert value == pytest.approx(draws.mean(), abs=5 * draws.std() / math.sqrt(len(draws)))
     assert result.total == pytest.approx(result.aleatoric + result.epistemic, abs=1e-12)
@@ -66,14 +66,14 @@ def test_dirichlet_expectations_are_those_of_draws(counts: tuple[int, ...], gamm
 
 def test_dirichlet_by_hand() -> None:
     """A uniform p* over two answers: E[-x log x] is the integral, 1/4 for each."""
-    result = expected_uncertainty([0, 0], [0.5, NAN], gamma=7)
+    result = measure_expected_uncertainty([0, 0], [0.5, NAN], gamma=7)
     assert result.aleatoric == pytest.approx(0.5, abs=1e-12)
     assert result.total == pytest.approx(-(math.log(0.5) + math.log(0.01)) / 2, abs=1e-12)
     # Where the counts are believed without end it is the divergence itself.
     p, counts = [0.2, 0.5, 0.3], np.array([31, 32, 25])
-    assert expected_uncertainty(counts, p, 1e9) == pytest.approx(measure_uncertainty(counts / 88, p), abs=1e-6)
+    assert measure_expected_uncertainty(counts, p, 1e9) == pytest.approx(measure_uncertainty(counts / 88, p), abs=1e-6)
     with pytest.raises(ValueError, match="counts and gamma must be at least 0"):
-        expected_uncertainty([3, -1], [0.5, 0.5])
+        measure_expected_uncertainty([3, -1], [0.5, 0.5])
 
 
 def test_jensen_shannon() -> None:

@@ -201,7 +201,7 @@ def _measure_items(items: Sequence[_Item], similarity: Similarity) -> list[tuple
     values: list[tuple[str, float | None, str | None]] = []
     for item in items:
         if len(item.answers) > 1:
-            values.append((item.item_id, _compute_item(item, scores), None))
+            values.append((item.item_id, _compute_item_score(item, scores), None))
         else:
             detail = f"; {item.missing_reason}" if item.missing_reason else ""
             reason = f"the item has {len(item.answers)} usable answers, needs at least 2{detail}"
@@ -219,7 +219,7 @@ def _list_pairs(item: _Item) -> list[TextPair]:
     return pairs
 
 
-def _compute_item(item: _Item, scores: Mapping[TextPair, float]) -> float:
+def _compute_item_score(item: _Item, scores: Mapping[TextPair, float]) -> float:
     relevance, similarity = [], []
     for answer in item.answers:
         token_relevance = [_SINGLE_TOKEN_RELEVANCE]

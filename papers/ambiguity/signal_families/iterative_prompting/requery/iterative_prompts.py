@@ -20,7 +20,7 @@ _QUESTION = "{question}"
 _MARKS = ("?", ".", "!")
 
 
-def make_answer_prompt(asked_with: PromptSettings, template: str, question: str, answer: str) -> Asked:
+def make_answer_prompt(prompt_settings: PromptSettings, template: str, question: str, answer: str) -> Asked:
     """The prompt with a question and a possible answer, `template`, in the model's usual form.
 
     A chat keeps its other messages; the template replaces the message with the question. Plain text keeps the text
@@ -30,21 +30,21 @@ def make_answer_prompt(asked_with: PromptSettings, template: str, question: str,
     for placeholder, value in (("question", question), ("answer", answer)):
         if value.endswith(_MARKS):
             template = template.replace(f"{{{placeholder}}}{value[-1]}", f"{{{placeholder}}}")
-    variables = {**asked_with.get("prompt_variables", {}), "answer": answer}
+    variables = {**prompt_settings.get("prompt_variables", {}), "answer": answer}
     answer_settings: PromptSettings = {
-        **asked_with,
-        **_replace_question(asked_with, template),
+        **prompt_settings,
+        **_replace_question(prompt_settings, template),
         "prompt_variables": variables,
     }
     return fill_prompt(answer_settings, question)
 
 
-def _replace_question(asked_with: PromptSettings, template: str) -> PromptTemplate:
+def _replace_question(prompt_settings: PromptSettings, template: str) -> PromptTemplate:
     """The model's own prompt with the template in place of the question; placeholders are not filled yet."""
-    if text := asked_with.get("text"):
-        before, blank, _ = text[: text.index(_QUESTION)].rpartition("\n\n")
-        return {"text": f"{before}{blank}{template}"}
-    chat = asked_with.get("messages") or PROMPTS[asked_with["prompt"]].chat
+    if text := prompt_settings.get("text"):
+        examples, blank, _ = text[: text.index(_QUESTION)].rpartition("\n\n")
+        return {"text": f"{examples}{blank}{template}"}
+    chat = prompt_settings.get("messages") or PROMPTS[prompt_settings["prompt"]].chat
     messages = []
     for message in chat:
         messages.append({**message, "content": template} if _QUESTION in message["content"] else message)
@@ -59,7 +59,7 @@ class _Item:
     """The responses to one item that are measured, and the first response of each distinct answer, by the answer."""
 
     responses: Sequence[Row]
-    first: Mapping[str, Row]
+    answers: Mapping[str, Row]
 
     @property
     def question(self) -> str:
@@ -69,7 +69,7 @@ class _Item:
     def pairs(self, prompts: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
         """Yield each distinct answer after the item's own prompt, then after each of `prompts`, with an answer."""
         for prompt in (self.responses[0]["prompt_ids"], *prompts):
-            for answer in self.first.values():
+            for answer in self.answers.values():
                 yield prompt, answer["token_ids"]
 
 
@@ -86,14 +86,14 @@ def ask(
             items.append(item)
     chats: list[Asked] = []
     for item in items:
-        chats += [make_answer_prompt(asked_with, settings["prompt"], item.question, answer) for answer in item.first]
+        chats += [make_answer_prompt(asked_with, settings["prompt"], item.question, answer) for answer in item.answers]
     prompts = iter([prompt.token_ids for prompt in engine.prompts(chats)])
     pairs: list[tuple[Sequence[int], Sequence[int]]] = []
     for item in items:
-        pairs += item.pairs(list(islice(prompts, len(item.first))))
+        pairs += item.pairs(list(islice(prompts, len(item.answers))))
     continuations = iter(collect_answers(engine.continuations(iter(pairs)), len(pairs), "continuations"))
     for item in items:
-        n_answers = len(item.first)
+        n_answers = len(item.answers)
         rows += _make_rows(item, [list(islice(continuations, n_answers)) for _ in range(n_answers + 1)])
     return ITERATIVE_PROMPTS.frame(rows)
 
@@ -108,15 +108,15 @@ def _select_responses(responses: Sequence[Row], samples: int) -> tuple[list[Row]
     usable = sum(response["sample"] < samples for response in responses)
     excluded_rows: list[Row] = []
     measured_rows: list[Row] = []
-    first: dict[str, Row] = {}
+    answers: dict[str, Row] = {}
     for response in responses:
         answer = response["text"].strip()
         if reason := _explain_exclusion(response["sample"], answer, usable, samples):
             excluded_rows.append({key: response[key] for key in RESPONSE} | {"reason": reason})
         else:
             measured_rows.append({**response, "answer": answer})
-            first.setdefault(answer, response)
-    return excluded_rows, _Item(measured_rows, first) if measured_rows else None
+            answers.setdefault(answer, response)
+    return excluded_rows, _Item(measured_rows, answers) if measured_rows else None
 
 
 def _explain_exclusion(sample: int, answer: str, usable: int, samples: int) -> str | None:
@@ -137,8 +137,8 @@ def _make_rows(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> 
     logprobs = []
     for prompt_continuations in continuations:
         logprobs.append([float(continuation.logprobs.sum(dtype="float64")) for continuation in prompt_continuations])
-    answer_numbers = {answer: number for number, answer in enumerate(item.first)}
-    distinct = [response["sample"] for response in item.first.values()]
+    answer_numbers = {answer: number for number, answer in enumerate(item.answers)}
+    distinct = [response["sample"] for response in item.answers.values()]
     for row, response in zip(rows, item.responses, strict=True):
         number = answer_numbers[response["answer"]]
         row["answer"] = response["answer"]
