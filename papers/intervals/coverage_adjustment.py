@@ -31,14 +31,14 @@ Bounds = tuple[np.ndarray, np.ndarray]
 # A whole number equal to a limit must not fall outside because of a rounding error in a product.
 _DECIMALS = 9
 # Fewest questions to fit an adjustment on: `cqr` needs some for its regression and some for its margin.
-_FEWEST = {"base": 0, "cqr": 2}
+_MIN_QUESTIONS = {"base": 0, "cqr": 2}
 
 
 class TooFewQuestions(ValueError):
     """Raised if there are too few questions to fit a method; the message says how many it needs and how many it got."""
 
-    def __init__(self, needed: int, there: int, of: str = "usable intervals") -> None:
-        super().__init__(f"some fold has too few {of} to fit on: {there}, at least {needed} are needed")
+    def __init__(self, needed: int, available: int, subject: str = "usable intervals") -> None:
+        super().__init__(f"some fold has too few {subject} to fit on: {available}, at least {needed} are needed")
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,15 @@ class StatedIntervals:
     def __len__(self) -> int:
         return len(self.lower)
 
-    def rows(self, which: slice | np.ndarray) -> "StatedIntervals":
-        """The questions that `which` selects, as in NumPy's row indexing."""
+    def rows(self, selection: slice | np.ndarray) -> "StatedIntervals":
+        """The questions that `selection` selects, as in NumPy's row indexing."""
         lower, upper = self.bounds
-        covariates = None if self.covariates is None else self.covariates[which]
-        group = None if self.group is None else np.asarray(self.group)[which]
-        return StatedIntervals(lower[which], upper[which], covariates, group)
+        covariates = None if self.covariates is None else self.covariates[selection]
+        group = None if self.group is None else np.asarray(self.group)[selection]
+        return StatedIntervals(lower[selection], upper[selection], covariates, group)
 
 
-def _one(stated: StatedIntervals) -> np.ndarray:
+def _unit_scale(stated: StatedIntervals) -> np.ndarray:
     return np.ones(len(stated))
 
 
@@ -89,7 +89,7 @@ class Adjustment:
 
     margin: float
     margins: Mapping[str, float] = field(default_factory=dict)
-    scale: Callable[[StatedIntervals], np.ndarray] = _one
+    scale: Callable[[StatedIntervals], np.ndarray] = _unit_scale
     ends: Callable[[StatedIntervals], Bounds] = lambda stated: stated.bounds
 
     def apply(self, stated: StatedIntervals) -> Bounds:
@@ -98,14 +98,14 @@ class Adjustment:
         An interval that would shrink below width 0 becomes its midpoint; the empty set would also be valid.
         """
         lower, upper = self.ends(stated)
-        each = np.full(len(stated), self.margin)
+        margins = np.full(len(stated), self.margin)
         if self.margins:
-            each = np.array([self.margins.get(group, self.margin) for group in _group(stated)])
-        by = each * self.scale(stated)
-        lower, upper = lower - by, upper + by
+            margins = np.array([self.margins.get(group, self.margin) for group in _require_group(stated)])
+        shift = margins * self.scale(stated)
+        lower, upper = lower - shift, upper + shift
         crossed = lower > upper
-        middle = (lower[crossed] + upper[crossed]) / 2
-        lower[crossed], upper[crossed] = middle, middle
+        midpoint = (lower[crossed] + upper[crossed]) / 2
+        lower[crossed], upper[crossed] = midpoint, midpoint
         return np.round(lower, _DECIMALS), np.round(upper, _DECIMALS)
 
 
@@ -116,57 +116,60 @@ def fit_adjustment(name: str, calibration: StatedIntervals, true: Numbers, alpha
     invalid level, or if the questions lack data that the adjustment needs; TooFewQuestions for too few questions.
     """
     true = np.asarray(true, dtype=float)
-    if name not in _FITS:
-        raise ValueError(f"there is no adjustment {name}; choose from {', '.join(_FITS)}")
+    if name not in _FIT_FUNCTIONS:
+        raise ValueError(f"there is no adjustment {name}; choose from {', '.join(_FIT_FUNCTIONS)}")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha is 1 - level and must be above 0 and below 1, got {alpha}")
     if len(true) != len(calibration):
         raise ValueError(f"each interval must have one true answer, there are {len(calibration)} and {len(true)}")
-    if len(true) < (fewest := _FEWEST.get(name, 1)):
+    if len(true) < (fewest := _MIN_QUESTIONS.get(name, 1)):
         raise TooFewQuestions(fewest, len(true))
-    return _FITS[name](calibration, true, 1 - alpha)
+    return _FIT_FUNCTIONS[name](calibration, true, 1 - alpha)
 
 
-def _base(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
+def _fit_base(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
     return Adjustment(0.0)
 
 
-def _conformal(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
-    return Adjustment(_margin(nonconformity_scores(*calibration.bounds, true), level))
+def _fit_conformal(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
+    return Adjustment(_compute_margin(nonconformity_scores(*calibration.bounds, true), level))
 
 
-def _normalised(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
+def _fit_normalised(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
     def scale(stated: StatedIntervals) -> np.ndarray:
         return stated.width + 1
 
-    return Adjustment(_margin(nonconformity_scores(*calibration.bounds, true) / scale(calibration), level), scale=scale)
+    scores = nonconformity_scores(*calibration.bounds, true) / scale(calibration)
+    return Adjustment(_compute_margin(scores, level), scale=scale)
 
 
-def _mondrian(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
-    scores, group = nonconformity_scores(*calibration.bounds, true), _group(calibration)
+def _fit_mondrian(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
+    scores, group = nonconformity_scores(*calibration.bounds, true), _require_group(calibration)
     names, sizes = np.unique(group, return_counts=True)
     margins: dict[str, float] = {}
-    together: list[str] = []
-    n_together = 0
-    for place in np.argsort(sizes, kind="stable"):
-        name, size = str(names[place]), int(sizes[place])
-        if can_reach_level(size, level) and (not together or can_reach_level(n_together, level)):
-            margins[name] = _margin(scores[group == name], level)
+    merged_groups: list[str] = []
+    n_merged = 0
+    for index in np.argsort(sizes, kind="stable"):
+        name, size = str(names[index]), int(sizes[index])
+        if can_reach_level(size, level) and (not merged_groups or can_reach_level(n_merged, level)):
+            margins[name] = _compute_margin(scores[group == name], level)
         else:
-            together.append(name)
-            n_together += size
-    margins |= dict.fromkeys(together, _margin(scores[np.isin(group, together)], level))
-    return Adjustment(_margin(scores, level), margins)
+            merged_groups.append(name)
+            n_merged += size
+    margins |= dict.fromkeys(merged_groups, _compute_margin(scores[np.isin(group, merged_groups)], level))
+    return Adjustment(_compute_margin(scores, level), margins)
 
 
-def _cqr(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
-    regression, between = slice(0, None, 2), slice(1, None, 2)
-    ends = _regressed(calibration.rows(regression), true[regression], level)
-    scores = nonconformity_scores(*ends(calibration.rows(between)), true[between])
-    return Adjustment(_margin(scores, level), ends=ends)
+def _fit_cqr(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
+    regression_rows, margin_rows = slice(0, None, 2), slice(1, None, 2)
+    ends = _fit_limit_regression(calibration.rows(regression_rows), true[regression_rows], level)
+    scores = nonconformity_scores(*ends(calibration.rows(margin_rows)), true[margin_rows])
+    return Adjustment(_compute_margin(scores, level), ends=ends)
 
 
-def _regressed(training: StatedIntervals, true: np.ndarray, level: float) -> Callable[[StatedIntervals], Bounds]:
+def _fit_limit_regression(
+    training: StatedIntervals, true: np.ndarray, level: float
+) -> Callable[[StatedIntervals], Bounds]:
     """A function that predicts both limits by linear quantile regression (Koenker and Bassett 1978).
 
     Its inputs are the stated limits and the covariates. Stated limits are clipped at ten times the range of the true
@@ -189,20 +192,20 @@ def _regressed(training: StatedIntervals, true: np.ndarray, level: float) -> Cal
     return lambda stated: (lower.predict(inputs(stated)), upper.predict(inputs(stated)))
 
 
-def _group(stated: StatedIntervals) -> np.ndarray:
+def _require_group(stated: StatedIntervals) -> np.ndarray:
     if stated.group is None:
         raise ValueError("mondrian needs the group of each question, there is none: give `group`")
     return np.asarray(stated.group, dtype=str)
 
 
-def _margin(scores: np.ndarray, level: float) -> float:
+def _compute_margin(scores: np.ndarray, level: float) -> float:
     return float(conformal_quantile(scores, level))
 
 
-_FITS: dict[str, Callable[[StatedIntervals, np.ndarray, float], Adjustment]] = {
-    "base": _base,
-    "conformal": _conformal,
-    "normalised": _normalised,
-    "mondrian": _mondrian,
-    "cqr": _cqr,
+_FIT_FUNCTIONS: dict[str, Callable[[StatedIntervals, np.ndarray, float], Adjustment]] = {
+    "base": _fit_base,
+    "conformal": _fit_conformal,
+    "normalised": _fit_normalised,
+    "mondrian": _fit_mondrian,
+    "cqr": _fit_cqr,
 }

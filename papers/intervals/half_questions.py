@@ -36,16 +36,18 @@ class Questions:
     def __len__(self) -> int:
         return len(self.true)
 
-    def take(self, which: np.ndarray) -> "Questions":
-        """Select questions; `which` is (n,) of bool."""
+    def take(self, selection: np.ndarray) -> "Questions":
+        """Select questions; `selection` is (n,) of bool."""
         return Questions(
-            item_id=self.item_id[which],
-            true=self.true[which],
-            group=None if self.group is None else self.group[which],
-            stated={level: (lower[which], upper[which]) for level, (lower, upper) in self.stated.items()},
-            samples={temperature: drawn[which] for temperature, drawn in self.samples.items()},
-            covariates={level: None if values is None else values[which] for level, values in self.covariates.items()},
-            beliefs=list(compress(self.beliefs, which)),
+            item_id=self.item_id[selection],
+            true=self.true[selection],
+            group=None if self.group is None else self.group[selection],
+            stated={level: (lower[selection], upper[selection]) for level, (lower, upper) in self.stated.items()},
+            samples={temperature: drawn[selection] for temperature, drawn in self.samples.items()},
+            covariates={
+                level: None if values is None else values[selection] for level, values in self.covariates.items()
+            },
+            beliefs=list(compress(self.beliefs, selection)),
         )
 
     def first(self, level: float) -> Ends:
@@ -54,26 +56,26 @@ class Questions:
         return lower[:, 0], upper[:, 0]
 
     @property
-    def believed(self) -> np.ndarray:
+    def has_belief(self) -> np.ndarray:
         """Whether each question has a distribution, (n,) of bool."""
         return np.array([belief is not None for belief in self.beliefs], dtype=bool)
 
 
-def alike(known: Questions, new: Questions) -> tuple[Questions, Questions]:
+def drop_unshared_parts(calibration: Questions, test: Questions) -> tuple[Questions, Questions]:
     """Both with only the parts that both have: kinds, and covariates of a level."""
-    if known.group is None or new.group is None:
-        known, new = replace(known, group=None), replace(new, group=None)
-    lacking: dict[float, None] = {}
-    for level in known.covariates:
-        if known.covariates[level] is None or new.covariates[level] is None:
-            lacking[level] = None
+    if calibration.group is None or test.group is None:
+        calibration, test = replace(calibration, group=None), replace(test, group=None)
+    missing_covariates: dict[float, None] = {}
+    for level in calibration.covariates:
+        if calibration.covariates[level] is None or test.covariates[level] is None:
+            missing_covariates[level] = None
     return (
-        replace(known, covariates={**known.covariates, **lacking}),
-        replace(new, covariates={**new.covariates, **lacking}),
+        replace(calibration, covariates={**calibration.covariates, **missing_covariates}),
+        replace(test, covariates={**test.covariates, **missing_covariates}),
     )
 
 
-def gather(
+def gather_questions(
     items: pl.DataFrame, stated: pl.DataFrame, integers: pl.DataFrame, beliefs: pl.DataFrame, features: pl.DataFrame
 ) -> Questions:
     """Collect the questions of `items` (contract BENCHMARKS) with one model's answers, from frames of its contracts.
@@ -82,17 +84,17 @@ def gather(
     that is not an integer.
     """
     ends, covariates, samples = {}, {}, {}
-    for (level,), own in stated.sort("level").group_by("level", maintain_order=True):
-        lower, upper = _matrix(items, own, "lower"), _matrix(items, own, "upper")
+    for (level,), group_answers in stated.sort("level").group_by("level", maintain_order=True):
+        lower, upper = _fill_matrix(items, group_answers, "lower"), _fill_matrix(items, group_answers, "upper")
         ends[level] = (lower, upper)
-        covariates[level] = _covariates(items, features.filter(level=level), lower[:, 0])
-    for (temperature,), own in integers.group_by("temperature", maintain_order=True):
-        samples[temperature] = _matrix(items, own, "value")
-    triples = distributions(beliefs, first_basis(beliefs))
+        covariates[level] = _select_covariates(items, features.filter(level=level), lower[:, 0])
+    for (temperature,), group_answers in integers.group_by("temperature", maintain_order=True):
+        samples[temperature] = _fill_matrix(items, group_answers, "value")
+    triples = list_distributions(beliefs, select_basis(beliefs))
     by_item = {item: distribution for item, distribution, _ in triples}
     return Questions(
         item_id=items["item_id"].to_numpy(),
-        true=np.array(list(exponents(items).values())),
+        true=np.array(list(read_exponents(items).values())),
         group=None if items["group"].null_count() else items["group"].to_numpy(),
         stated=ends,
         samples=samples,
@@ -101,22 +103,23 @@ def gather(
     )
 
 
-def _matrix(items: pl.DataFrame, answers: pl.DataFrame, column: str) -> np.ndarray:
+def _fill_matrix(items: pl.DataFrame, answers: pl.DataFrame, column: str) -> np.ndarray:
     """A matrix with a row for each item and a column for each sample number."""
     rows = items.select("item_id").join(answers, on="item_id", how="left", maintain_order="left")
-    row = rows.select(pl.col("item_id").rle_id()).to_series().to_numpy()
+    row_numbers = rows.select(pl.col("item_id").rle_id()).to_series().to_numpy()
     values = np.full((len(items), int(answers["sample"].to_numpy().max(initial=0)) + 1), np.nan)
-    values[row, rows["sample"].fill_null(0).to_numpy()] = rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    column_numbers = rows["sample"].fill_null(0).to_numpy()
+    values[row_numbers, column_numbers] = rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
     return values
 
 
-def _covariates(items: pl.DataFrame, features: pl.DataFrame, lower: np.ndarray) -> np.ndarray | None:
+def _select_covariates(items: pl.DataFrame, features: pl.DataFrame, lower: np.ndarray) -> np.ndarray | None:
     rows = items.select("item_id").join(features.drop("level"), on="item_id", how="left", maintain_order="left")
     values = rows.drop("item_id").cast(pl.Float64).fill_null(np.nan).to_numpy()
     return values if values.shape[1] and np.isfinite(values[~np.isnan(lower)]).all() else None
 
 
-def first_basis(beliefs: pl.DataFrame) -> str | None:
+def select_basis(beliefs: pl.DataFrame) -> str | None:
     """The first basis of the catalogue that a frame BELIEFS has."""
     for basis in BASES:
         if basis in beliefs["basis"]:
@@ -124,7 +127,7 @@ def first_basis(beliefs: pl.DataFrame) -> str | None:
     return None
 
 
-def distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, Distribution, float]]:
+def list_distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, Distribution, float]]:
     """Item, normalised distribution and missing mass of this basis's rows with at least one integer."""
     rows = beliefs.filter(pl.col("values").list.len() > 0, pl.col("basis").eq_missing(basis))
     triples = []
@@ -134,12 +137,13 @@ def distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, D
     return triples
 
 
-def exponents(items: pl.DataFrame) -> dict[str, int]:
+def read_exponents(items: pl.DataFrame) -> dict[str, int]:
     """Right answers of a frame BENCHMARKS by item; raises InputError for a reference that is not an integer."""
-    return {item: _exponent(item, reference) for item, reference in items.select("item_id", "reference").iter_rows()}
+    rows = items.select("item_id", "reference").iter_rows()
+    return {item: _parse_exponent(item, reference) for item, reference in rows}
 
 
-def _exponent(item: str, reference: str | None) -> int:
+def _parse_exponent(item: str, reference: str | None) -> int:
     # Python's int also takes `1_0` and digits of other scripts, and fails on thousands of them.
     if not _EXPONENT.fullmatch(reference or ""):
         raise InputError(

@@ -16,7 +16,7 @@ from entropy_sentinel.schemas.generation_schema import scan_traces
 from papers.intervals.interval_frames import BELIEFS, INTEGER_ANSWERS
 from papers.intervals.signal_families.integers.integers_frames import INTEGERS
 
-_WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))\s*")
+_INTEGER = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))\s*")
 _ITEM = ("benchmark", "item_id")
 Rows = Iterator[dict[str, Any]]
 
@@ -35,54 +35,56 @@ def write_beliefs(
     """
     rows: list[dict[str, Any]] = []
     for path in passes:
-        rows += of_pass(INTEGERS.read(path))
+        rows += convert_pass(INTEGERS.read(path))
     for path in integers:
-        rows += of_samples(INTEGER_ANSWERS.read(path))
+        rows += convert_samples(INTEGER_ANSWERS.read(path))
     if not passes:
         for path in generations:
-            rows += of_tokens(_first_steps(path))
-    shown = [_near(row, farthest) | {"model": models[row["model"]]} for row in rows]
-    BELIEFS.write(BELIEFS.frame(shown), output, {"models": dict(models)})
+            rows += convert_first_steps(_read_first_steps(path))
+    plausible_rows = [_drop_far_integers(row, farthest) | {"model": models[row["model"]]} for row in rows]
+    BELIEFS.write(BELIEFS.frame(plausible_rows), output, {"models": dict(models)})
 
 
-def _near(row: dict[str, Any], farthest: int | None) -> dict[str, Any]:
+def _drop_far_integers(row: dict[str, Any], farthest: int | None) -> dict[str, Any]:
     """A row of BELIEFS without integers far from 0."""
     values, probabilities = [], []
     for value, p in zip(row["values"], row["probabilities"], strict=True):
         if farthest is None or abs(value) <= farthest:
             values.append(value)
             probabilities.append(p)
-    return row | {"values": values, "probabilities": probabilities, "missing": _missing(probabilities)}
+    return row | {"values": values, "probabilities": probabilities, "missing": _compute_missing(probabilities)}
 
 
-def of_pass(replies: pl.DataFrame) -> Rows:
+def convert_pass(replies: pl.DataFrame) -> Rows:
     """Rows of BELIEFS from a frame INTEGERS, whose first samples have distributions."""
     for row in replies.drop_nulls("values").iter_rows(named=True):
-        yield _row(row, "whole", row["values"], row["logprobs"])
-        yield _row(row, "first_token", row["first_values"], row["first_logprobs"])
+        yield _make_row(row, "whole", row["values"], row["logprobs"])
+        yield _make_row(row, "first_token", row["first_values"], row["first_logprobs"])
 
 
-def of_samples(answers: pl.DataFrame) -> Rows:
+def convert_samples(answers: pl.DataFrame) -> Rows:
     """Rows of BELIEFS from a frame INTEGER_ANSWERS: an integer has the probability of its likeliest text."""
-    seen = answers.drop_nulls(["value", "probability"])
-    likely = seen.group_by("model", *_ITEM, "value", maintain_order=True).agg(pl.col("probability").max())
-    for _, own in likely.group_by("model", *_ITEM, maintain_order=True):
-        row = own.row(0, named=True)
-        yield _row(row, "sampled", own["value"].to_list(), own["probability"].log().to_list())
+    readable_answers = answers.drop_nulls(["value", "probability"])
+    likeliest_texts = readable_answers.group_by("model", *_ITEM, "value", maintain_order=True).agg(
+        pl.col("probability").max()
+    )
+    for _, item_answers in likeliest_texts.group_by("model", *_ITEM, maintain_order=True):
+        row = item_answers.row(0, named=True)
+        yield _make_row(row, "sampled", item_answers["value"].to_list(), item_answers["probability"].log().to_list())
 
 
-def of_tokens(first: pl.DataFrame) -> Rows:
+def convert_first_steps(first_steps: pl.DataFrame) -> Rows:
     """Rows of BELIEFS from first steps: `tokens`, the texts of the likely tokens, and their `logprobs`."""
-    for row in first.iter_rows(named=True):
+    for row in first_steps.iter_rows(named=True):
         values, logprobs = [], []
         for token, logprob in zip(row["tokens"], row["logprobs"], strict=True):
-            if match := _WHOLE.fullmatch(token):
+            if match := _INTEGER.fullmatch(token):
                 values.append(int(match[1]))
                 logprobs.append(logprob)
-        yield _row(row, "first_token", values, logprobs)
+        yield _make_row(row, "first_token", values, logprobs)
 
 
-def _first_steps(path: str) -> pl.DataFrame:
+def _read_first_steps(path: str) -> pl.DataFrame:
     """The first step of each item's first sample where the texts of its tokens are known."""
     lazy = scan_traces(path).filter(pl.col("sample") == 0, pl.col("top_tokens").list.len() > 0)
     tokens = pl.col("top_tokens").list.first().arr.to_list()
@@ -90,19 +92,21 @@ def _first_steps(path: str) -> pl.DataFrame:
     return lazy.select("model", *_ITEM, tokens=tokens, logprobs=logprobs).collect()
 
 
-def _row(about: Mapping[str, Any], basis: str, values: Sequence[int], logprobs: Sequence[float]) -> dict[str, Any]:
+def _make_row(
+    identity: Mapping[str, Any], basis: str, values: Sequence[int], logprobs: Sequence[float]
+) -> dict[str, Any]:
     """A row of BELIEFS with the summed probabilities of equal values, such as `3` and ` 3`."""
-    distinct, place = np.unique(np.asarray(values, dtype=np.int64), return_inverse=True)
-    probabilities = np.bincount(place, np.exp(logprobs), len(distinct))
+    distinct, inverse = np.unique(np.asarray(values, dtype=np.int64), return_inverse=True)
+    probabilities = np.bincount(inverse, np.exp(logprobs), len(distinct))
     return {
-        **{name: about[name] for name in ("model", *_ITEM)},
+        **{name: identity[name] for name in ("model", *_ITEM)},
         "basis": basis,
         "values": distinct.tolist(),
         "probabilities": probabilities.tolist(),
-        "missing": _missing(probabilities.tolist()),
+        "missing": _compute_missing(probabilities.tolist()),
     }
 
 
-def _missing(probabilities: Sequence[float]) -> float:
+def _compute_missing(probabilities: Sequence[float]) -> float:
     """1 minus the sum, clipped at 0 because rounding may make it negative."""
     return max(0.0, 1.0 - sum(probabilities))

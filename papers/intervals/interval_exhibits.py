@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 from entropy_sentinel.rendering.exhibit_declarations import ExhibitDeclaration
 
 # The paper's tables, as printed.
-PUBLISHED = Path(__file__).with_name("published")
+PUBLISHED_FOLDER = Path(__file__).with_name("published")
 
 # The ways to adjust a stated interval.
 ADJUSTMENTS: dict[str, str] = {
@@ -29,7 +29,7 @@ class IntervalMethod:
 
     title: str
     source: Source
-    of_paper: bool
+    in_paper: bool
     meaning: str
 
 
@@ -40,9 +40,10 @@ _MEANINGS: dict[str, str] = {
     "mondrian": "conformal, with a separate number for each kind of question",
     "cqr": "quantile regression of the answer on both ends and signals of the response, then conformal",
 }
-_OF_PAPER = ("base", "conformal")
+_PAPER_METHODS = ("base", "conformal")
 METHODS: dict[str, IntervalMethod] = {
-    name: IntervalMethod(title, "stated", name in _OF_PAPER, _MEANINGS[name]) for name, title in ADJUSTMENTS.items()
+    name: IntervalMethod(title, "stated", name in _PAPER_METHODS, _MEANINGS[name])
+    for name, title in ADJUSTMENTS.items()
 }
 METHODS |= {
     "tunnel": IntervalMethod(
@@ -135,7 +136,7 @@ FIGURES: dict[str, ExhibitDeclaration] = {
 }
 
 
-def alpha_of(level: float) -> float:
+def compute_alpha(level: float) -> float:
     """The probability outside an interval of `level` percent: 0.002 for 99.8, without cancellation error."""
     return round(1 - level / 100, 12)
 
@@ -158,7 +159,7 @@ class IntervalsExhibitSettings(TypedDict):
 
 
 # Texts shown for the values of these columns.
-WORDS: Mapping[str, Callable[[Any], str]] = {"level": level_title, "method": method_title}
+VALUE_FORMATS: Mapping[str, Callable[[Any], str]] = {"level": level_title, "method": method_title}
 SCORE_NOTE = (
     "Score: Winkler's, (U - L) + (2 / alpha) times the distance of the right answer from the interval, in powers of "
     "ten, alpha = 1 - level; lower is better. An infinite interval has an infinite score."
@@ -168,9 +169,9 @@ COMMON_NOTE = "Methods are compared on the same questions: those for which all o
 WILSON_NOTE = "from, to: Wilson's 95 % interval."
 
 
-def end_note(whose: str, temperature: float, end: str) -> str:
+def end_note(subject: str, temperature: float, end: str) -> str:
     """The note on a temperature that is the first or last candidate."""
-    return f"{whose}: T* {temperature:g} is the {end} candidate; a better one may lie beyond it."
+    return f"{subject}: T* {temperature:g} is the {end} candidate; a better one may lie beyond it."
 
 
 def method_note(methods: Iterable[str]) -> str:

@@ -11,20 +11,20 @@ from scipy.stats import norm
 from entropy_sentinel.rendering.exhibit_files import FigureInputs, save_figures
 from entropy_sentinel.rendering.figure_style import BLUE, GREEN, ORANGE, Drawing, draw_empty, new_figure, style_axes
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
-from papers.intervals.half_questions import exponents
+from papers.intervals.half_questions import read_exponents
 from papers.intervals.interval_exhibits import FIGURES, TEST, IntervalsExhibitSettings, method_title
 from papers.intervals.interval_frames import SCORES
 from papers.intervals.perception_tunnel import (
     asymptotic_covariance,
-    perceived,
+    compute_stated_limits,
     quantiles_of_quantiles,
-    simulate,
+    simulate_queries,
 )
 
 _COLOURS, _MARKERS = (BLUE, ORANGE, GREEN), "osD^vP"
 _BARS = "Bars: Wilson's 95 % interval."
 # What Figure 6 of the paper shows.
-_SHOWN = (-20, 40)
+_EXPONENT_RANGE = (-20, 40)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,23 +38,23 @@ class IntervalsFigureInputs(FigureInputs):
 
 def figure_1_calibration(inputs: IntervalsFigureInputs) -> Drawing:
     """Draw observed against nominal coverage of the intervals that models state."""
-    return _calibration(inputs.scores, inputs.scores["model"].unique(maintain_order=True).to_list(), inputs.label)
+    return _draw_calibration(inputs.scores, inputs.scores["model"].unique(maintain_order=True).to_list(), inputs.label)
 
 
 def figure_5_open_models(inputs: IntervalsFigureInputs) -> Drawing:
     """Draw observed against nominal coverage, for models with open weights."""
-    return _calibration(inputs.scores, inputs.open_models, inputs.label)
+    return _draw_calibration(inputs.scores, inputs.open_models, inputs.label)
 
 
-def _calibration(scores: pl.DataFrame, models: Sequence[str], label: str) -> Drawing:
+def _draw_calibration(scores: pl.DataFrame, models: Sequence[str], label: str) -> Drawing:
     rows = scores.filter(pl.col("model").is_in(models), half=TEST, method="base").drop_nulls("coverage")
     if not len(rows):
         return draw_empty("no such model has an interval that is used", label)
     figure = new_figure(5.5, 4, label)
     axes = figure.subplots()
     for number, model in enumerate(rows["model"].unique(maintain_order=True)):
-        _curve(axes, rows.filter(model=model), model, number)
-    _identity(axes, rows)
+        _draw_curve(axes, rows.filter(model=model), model, number)
+    _draw_identity(axes, rows)
     axes.legend(fontsize=8, frameon=False, loc="best")
     return Drawing(figure, f"Below the line: overconfident. {_BARS} On the test half, of the intervals that are used.")
 
@@ -69,10 +69,10 @@ def figure_2_conformal(inputs: IntervalsFigureInputs) -> Drawing:
     figure = new_figure(1 + 3.4 * columns, 0.6 + 3 * -(-len(models) // columns), inputs.label)
     panels = figure.subplots(-(-len(models) // columns), columns, squeeze=False, sharex=True, sharey=True).flat
     for axes, model in zip(panels, models, strict=False):
-        own = rows.filter(model=model)
+        model_rows = rows.filter(model=model)
         for number, method in enumerate(("base", "conformal")):
-            _curve(axes, own.filter(method=method), method_title(method), number)
-        _identity(axes, own, model)
+            _draw_curve(axes, model_rows.filter(method=method), method_title(method), number)
+        _draw_identity(axes, model_rows, model)
     for axes in list(panels)[len(models) :]:
         axes.set_visible(False)
     next(iter(figure.axes)).legend(fontsize=8, frameon=False, loc="best")
@@ -81,11 +81,11 @@ def figure_2_conformal(inputs: IntervalsFigureInputs) -> Drawing:
     return Drawing(figure, f"Test half, adjusted by the calibration half. {_BARS}{note}")
 
 
-def _curve(axes: Axes, rows: pl.DataFrame, name: str, number: int) -> None:
+def _draw_curve(axes: Axes, rows: pl.DataFrame, name: str, number: int) -> None:
     """Draw coverage by level, shifted slightly so that bars do not hide each other."""
-    own = rows.sort("level")
-    x, y = own["level"].to_numpy() + 0.12 * number, 100 * own["coverage"].to_numpy()
-    ends = 100 * own.select("coverage_lower", "coverage_upper").to_numpy().T
+    level_rows = rows.sort("level")
+    x, y = level_rows["level"].to_numpy() + 0.12 * number, 100 * level_rows["coverage"].to_numpy()
+    ends = 100 * level_rows.select("coverage_lower", "coverage_upper").to_numpy().T
     axes.errorbar(
         x,
         y,
@@ -99,7 +99,7 @@ def _curve(axes: Axes, rows: pl.DataFrame, name: str, number: int) -> None:
     )
 
 
-def _identity(axes: Axes, rows: pl.DataFrame, title: str = "") -> None:
+def _draw_identity(axes: Axes, rows: pl.DataFrame, title: str = "") -> None:
     ends = np.array([rows["level"].min(), rows["level"].max()], dtype=float)
     axes.plot(ends, ends, color="0.4", linestyle="--", linewidth=1, label="Perfect calibration")
     style_axes(axes, "Nominal coverage, %", "Observed coverage, %", title)
@@ -108,7 +108,7 @@ def _identity(axes: Axes, rows: pl.DataFrame, title: str = "") -> None:
 
 def figure_6_answers(inputs: IntervalsFigureInputs) -> Drawing:
     """Draw the number of questions by the power of ten that is the right answer, from -20 to 40."""
-    low, high = _SHOWN
+    low, high = _EXPONENT_RANGE
     inside = inputs.answers[(inputs.answers >= low) & (inputs.answers <= high)]
     figure = new_figure(6, 3, inputs.label)
     axes = figure.subplots()
@@ -141,7 +141,7 @@ def figure_3_tunnel(inputs: IntervalsFigureInputs) -> Drawing:
         low, high = norm.ppf([start, start + _BETA])
         inside = np.linspace(low, high, 201)
         axes.fill_between(inside, norm.pdf(inside) / _BETA, color=colour, alpha=0.3, linewidth=0)
-        [lower], [upper] = perceived(norm.ppf, np.array([start]), _BETA, _ALPHA)
+        [lower], [upper] = compute_stated_limits(norm.ppf, np.array([start]), _BETA, _ALPHA)
         height = -0.06 * (number + 1)
         name = f"Query {number + 1}: seen, and stated"
         axes.plot([lower, upper], [height, height], color=colour, linewidth=3, label=name)
@@ -158,7 +158,7 @@ def figure_4_bounds(inputs: IntervalsFigureInputs) -> Drawing:
     """Draw the distribution of many queries' bounds, and how their quantiles converge to those of the distribution."""
     figure = new_figure(10, 3.4, inputs.label)
     left, right = figure.subplots(1, 2)
-    lower, upper = simulate(norm.ppf, _BETA, _ALPHA, (20_000,), _SEED)
+    lower, upper = simulate_queries(norm.ppf, _BETA, _ALPHA, (20_000,), _SEED)
     left.plot(_GRID, norm.pdf(_GRID), color="black", linewidth=2, label="F")
     for ends, colour, name in ((lower, ORANGE, "Lower bounds"), (upper, BLUE, "Upper bounds")):
         left.hist(ends, bins=80, density=True, color=colour, alpha=0.4, linewidth=0, label=name)
@@ -167,7 +167,7 @@ def figure_4_bounds(inputs: IntervalsFigureInputs) -> Drawing:
     style_axes(left, "Answer", "Density")
     left.legend(fontsize=8, frameon=False, loc="best")
     for beta, colour in _BETAS.items():
-        right.plot(_N_QUERIES, [_error(beta, n) for n in _N_QUERIES], "o", color=colour, label=f"beta {beta}")
+        right.plot(_N_QUERIES, [_simulate_error(beta, n) for n in _N_QUERIES], "o", color=colour, label=f"beta {beta}")
         density = float(norm.pdf(norm.ppf(_ALPHA / 2)))
         expected = np.sqrt(asymptotic_covariance(_ALPHA, beta, (density, density))[0, 0] / np.array(_N_QUERIES))
         right.plot(_N_QUERIES, expected, color=colour, linewidth=1)
@@ -186,8 +186,8 @@ def figure_4_bounds(inputs: IntervalsFigureInputs) -> Drawing:
     )
 
 
-def _error(beta: float, n_queries: int) -> float:
-    edges, _ = quantiles_of_quantiles(*simulate(norm.ppf, beta, _ALPHA, (_N_REPEATS, n_queries), _SEED), _ALPHA)
+def _simulate_error(beta: float, n_queries: int) -> float:
+    edges, _ = quantiles_of_quantiles(*simulate_queries(norm.ppf, beta, _ALPHA, (_N_REPEATS, n_queries), _SEED), _ALPHA)
     return float(np.sqrt(np.mean((edges - norm.ppf(_ALPHA / 2)) ** 2)))
 
 
@@ -201,6 +201,6 @@ def write_figures(
     """Write the figures of these names to `folder`."""
     answers: list[int] = []
     for path in benchmarks:
-        answers += exponents(BENCHMARKS.read(path)).values()
+        answers += read_exponents(BENCHMARKS.read(path)).values()
     inputs = IntervalsFigureInputs(**settings, scores=SCORES.read(scores), answers=np.array(answers))
     save_figures(FIGURES, figures, inputs, folder)

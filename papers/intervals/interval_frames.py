@@ -15,14 +15,16 @@ _LEVEL = Column("level", pl.Float64, "nominal level", "percent")
 _HALF = Column(
     "half", pl.String, "`calibration`, where each question is adjusted by the other folds of that half, or `test`"
 )
-_OF_METHOD = (_MODEL, _METHOD, _LEVEL, _HALF)
-_SAMPLED_AT = Column("temperature", pl.Float64, "of the sampling", "1")
-_CHOSEN = Column("temperature", pl.Float64, "the chosen temperature, if the method chooses one", "1", nullable=True)
-_END = Column(
+_METHOD_KEY = (_MODEL, _METHOD, _LEVEL, _HALF)
+_SAMPLING_TEMPERATURE = Column("temperature", pl.Float64, "of the sampling", "1")
+_CHOSEN_TEMPERATURE = Column(
+    "temperature", pl.Float64, "the chosen temperature, if the method chooses one", "1", nullable=True
+)
+_TEMPERATURE_END = Column(
     "temperature_end", pl.String, "`smallest` or `largest` if it is the first or last candidate", nullable=True
 )
 
-STATED = Contract(
+STATED_INTERVALS = Contract(
     stage="intervals_stated",
     key=RESPONSE,
     columns=(
@@ -39,7 +41,7 @@ INTEGER_ANSWERS = Contract(
     key=RESPONSE,
     columns=(
         *RESPONSE_COLUMNS,
-        _SAMPLED_AT,
+        _SAMPLING_TEMPERATURE,
         Column("value", pl.Int64, "the integer that the response consists of", "powers of ten", nullable=True),
         Column(
             "probability",
@@ -65,16 +67,16 @@ BELIEFS = Contract(
     ),
 )
 
-ADJUSTED = Contract(
+ADJUSTED_INTERVALS = Contract(
     stage="intervals_adjusted",
     key=("model", "method", "level", "half", "item_id"),
     columns=(
-        *(*_OF_METHOD, ITEM_COLUMN),
+        *(*_METHOD_KEY, ITEM_COLUMN),
         Column("true", pl.Int64, "the right answer", "powers of ten"),
         Column("lower", pl.Float64, "lower end, -inf if no finite one has the level", "powers of ten", nullable=True),
         Column("upper", pl.Float64, "upper end, inf likewise", "powers of ten", nullable=True),
-        _CHOSEN,
-        _END,
+        _CHOSEN_TEMPERATURE,
+        _TEMPERATURE_END,
         Column("reason", pl.String, "why the method is left out at this level", nullable=True),
     ),
 )
@@ -83,7 +85,7 @@ SCORES = Contract(
     stage="intervals_scores",
     key=("model", "method", "level", "half"),
     columns=(
-        *_OF_METHOD,
+        *_METHOD_KEY,
         Column("n_questions", pl.UInt32, "questions of the half", "questions"),
         Column("n", pl.UInt32, "of these, with an interval", "questions"),
         Column(
@@ -106,8 +108,8 @@ SCORES = Contract(
         Column("coverage_lower", pl.Float64, "lower limit of its 95 % interval, Wilson's", "1", nullable=True),
         Column("coverage_upper", pl.Float64, "upper limit", "1", nullable=True),
         Column("width", pl.Float64, "mean width over the common questions", "powers of ten", nullable=True),
-        _CHOSEN,
-        _END,
+        _CHOSEN_TEMPERATURE,
+        _TEMPERATURE_END,
     ),
 )
 
@@ -115,7 +117,7 @@ DIFFERENCES = Contract(
     stage="intervals_differences",
     key=("model", "method", "level", "half"),
     columns=(
-        *_OF_METHOD,
+        *_METHOD_KEY,
         Column("n", pl.UInt32, "questions for which every method has an interval", "questions"),
         Column("score", pl.Float64, "mean Winkler score over these", "powers of ten", nullable=True),
         Column("difference", pl.Float64, "from the base's score; below 0 is better", "powers of ten", nullable=True),
@@ -137,7 +139,7 @@ SETS = Contract(
         Column("in_set", pl.Float64, "share of the right answers in the smallest set", "1"),
         Column("in_hull", pl.Float64, "share within its hull", "1"),
         Column("temperature", pl.Float64, "T*, chosen on the calibration half", "1"),
-        _END,
+        _TEMPERATURE_END,
         Column("in_scaled_hull", pl.Float64, "share within the hull at T*", "1"),
         Column("n_base", pl.UInt32, "of the n questions, those with a stated interval", "questions"),
         Column("base", pl.Float64, "share of these that contain the truth", "1", nullable=True),
@@ -149,7 +151,7 @@ TUNNEL_INDEX = Contract(
     key=("model", "temperature", "m"),
     columns=(
         _MODEL,
-        _SAMPLED_AT,
+        _SAMPLING_TEMPERATURE,
         Column("m", pl.UInt32, "sampled answers that the estimate uses", "answers"),
         Column("n", pl.UInt32, "questions of the test half with m answers and a distribution", "questions"),
         Column("entropy", pl.Float64, "mean entropy of the distribution", "nats"),

@@ -16,11 +16,11 @@ from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.file_sets import read_all
 from papers.intervals import coverage_adjustment
 from papers.intervals.coverage_adjustment import TooFewQuestions
-from papers.intervals.half_questions import Ends, Questions, alike, gather
-from papers.intervals.interval_exhibits import ADJUSTMENTS, CALIBRATION, METHODS, TEST, alpha_of
-from papers.intervals.interval_frames import ADJUSTED, BELIEFS, INTEGER_ANSWERS, STATED
-from papers.intervals.perception_tunnel import empirical_interval, quantiles_of_quantiles, temperature_search
-from papers.intervals.smallest_mass import best_temperature, hulls, smallest_set
+from papers.intervals.half_questions import Ends, Questions, drop_unshared_parts, gather_questions
+from papers.intervals.interval_exhibits import ADJUSTMENTS, CALIBRATION, METHODS, TEST, compute_alpha
+from papers.intervals.interval_frames import ADJUSTED_INTERVALS, BELIEFS, INTEGER_ANSWERS, STATED_INTERVALS
+from papers.intervals.perception_tunnel import empirical_interval, quantiles_of_quantiles, search_temperatures
+from papers.intervals.smallest_mass import compute_hulls, find_best_temperature, find_smallest_set
 
 # Candidates for T* of log-probabilities: 0.22 to 9.85, each 10 % larger than the one before, including 1.
 TEMPERATURES = tuple(float(at) for at in np.round(1.1 ** np.arange(-16, 25), 4))
@@ -37,104 +37,110 @@ class AdjustedIntervals(NamedTuple):
     end: str | None = None
 
 
-def available(known: Questions, level: float) -> list[str]:
+def list_available_methods(calibration: Questions, level: float) -> list[str]:
     """The methods whose inputs are available, in the order of the catalogue."""
     has_source = {
         "stated": True,
-        "repeats": known.stated[level][0].shape[1] > 1,
-        "samples": bool(known.samples),
-        "distribution": bool(known.believed.any()),
+        "repeats": calibration.stated[level][0].shape[1] > 1,
+        "samples": bool(calibration.samples),
+        "distribution": bool(calibration.has_belief.any()),
     }
     names = [name for name, method in METHODS.items() if has_source[method.source]]
-    if known.group is None:
+    if calibration.group is None:
         names.remove("mondrian")
-    if len(known.samples) == 1:
+    if len(calibration.samples) == 1:
         names.remove("temperature_search")
     return names
 
 
 class FittedMethods:
-    """Methods fitted on the questions `known`; `undercoverage` is lambda of the temperature search."""
+    """Methods fitted on the questions `calibration`; `undercoverage` is lambda of the temperature search."""
 
-    def __init__(self, known: Questions, undercoverage: float) -> None:
-        self.known, self.undercoverage = known, undercoverage
+    def __init__(self, calibration: Questions, undercoverage: float) -> None:
+        self.calibration, self.undercoverage = calibration, undercoverage
 
-    def apply(self, method: str, level: float, to: Questions) -> AdjustedIntervals:
+    def apply(self, method: str, level: float, questions: Questions) -> AdjustedIntervals:
         """The intervals of an available method at a level; raises TooFewQuestions if it cannot be fitted."""
         if method in ADJUSTMENTS:
-            return self._adjusted(method, level, to)
-        adjusted: AdjustedIntervals = getattr(self, f"_{method}")(level, to)
+            return self._adjust(method, level, questions)
+        adjusted: AdjustedIntervals = getattr(self, f"_{method}")(level, questions)
         return adjusted
 
-    def _adjusted(self, method: str, level: float, to: Questions) -> AdjustedIntervals:
-        known = ~np.isnan(self.known.first(level)[0])
-        calibration = _stated(self.known.take(known), level)
-        fitted = coverage_adjustment.fit_adjustment(method, calibration, self.known.true[known], alpha_of(level))
-        ends = np.full((2, len(to)), np.nan)
-        readable = ~np.isnan(to.first(level)[0])
+    def _adjust(self, method: str, level: float, questions: Questions) -> AdjustedIntervals:
+        usable = ~np.isnan(self.calibration.first(level)[0])
+        usable_intervals = _make_stated_intervals(self.calibration.take(usable), level)
+        adjustment = coverage_adjustment.fit_adjustment(
+            method, usable_intervals, self.calibration.true[usable], compute_alpha(level)
+        )
+        ends = np.full((2, len(questions)), np.nan)
+        readable = ~np.isnan(questions.first(level)[0])
         if readable.any():
-            ends[:, readable] = fitted.apply(_stated(to.take(readable), level))
+            ends[:, readable] = adjustment.apply(_make_stated_intervals(questions.take(readable), level))
         return AdjustedIntervals((ends[0], ends[1]))
 
-    def _tunnel(self, level: float, to: Questions) -> AdjustedIntervals:
-        return AdjustedIntervals(quantiles_of_quantiles(*to.stated[level], alpha_of(level)))
+    def _tunnel(self, level: float, questions: Questions) -> AdjustedIntervals:
+        return AdjustedIntervals(quantiles_of_quantiles(*questions.stated[level], compute_alpha(level)))
 
-    def _sampling(self, level: float, to: Questions) -> AdjustedIntervals:
-        return AdjustedIntervals(empirical_interval(to.samples[self._plain], alpha_of(level)))
+    def _sampling(self, level: float, questions: Questions) -> AdjustedIntervals:
+        return AdjustedIntervals(empirical_interval(questions.samples[self._plain_temperature], compute_alpha(level)))
 
-    def _self_consistency(self, level: float, to: Questions) -> AdjustedIntervals:
-        ends = np.full((2, len(to)), np.nan)
-        for place, drawn in enumerate(to.samples[self._plain]):
-            values, counts = np.unique(drawn[~np.isnan(drawn)], return_counts=True)
+    def _self_consistency(self, level: float, questions: Questions) -> AdjustedIntervals:
+        ends = np.full((2, len(questions)), np.nan)
+        for index, samples in enumerate(questions.samples[self._plain_temperature]):
+            values, counts = np.unique(samples[~np.isnan(samples)], return_counts=True)
             if len(values):
-                ends[:, place] = smallest_set(values, counts / counts.sum(), 1 - alpha_of(level))[[0, -1]]
+                ends[:, index] = find_smallest_set(values, counts / counts.sum(), 1 - compute_alpha(level))[[0, -1]]
         return AdjustedIntervals((ends[0], ends[1]))
 
-    def _temperature_search(self, level: float, to: Questions) -> AdjustedIntervals:
-        drawn = self.known.samples
-        readable = np.all([~np.isnan(draws).all(axis=1) for draws in drawn.values()], axis=0)
+    def _temperature_search(self, level: float, questions: Questions) -> AdjustedIntervals:
+        samples = self.calibration.samples
+        readable = np.all([~np.isnan(draws).all(axis=1) for draws in samples.values()], axis=0)
         if not readable.any():
             raise coverage_adjustment.TooFewQuestions(1, 0, "questions with a readable answer at each temperature")
-        alpha = alpha_of(level)
-        best = temperature_search(drawn, self.known.true, alpha, self.undercoverage)[0].temperature
-        return AdjustedIntervals(empirical_interval(to.samples[best], alpha), best, end_of(best, drawn))
+        alpha = compute_alpha(level)
+        best = search_temperatures(samples, self.calibration.true, alpha, self.undercoverage)[0].temperature
+        return AdjustedIntervals(empirical_interval(questions.samples[best], alpha), best, name_end(best, samples))
 
-    def _logprob(self, level: float, to: Questions) -> AdjustedIntervals:
-        return AdjustedIntervals(_smallest(to, level, 1.0))
+    def _logprob(self, level: float, questions: Questions) -> AdjustedIntervals:
+        return AdjustedIntervals(_compute_scaled_hulls(questions, level, 1.0))
 
-    def _logprob_scaled(self, level: float, to: Questions) -> AdjustedIntervals:
-        return AdjustedIntervals(_smallest(to, level, self._best), self._best, end_of(self._best, TEMPERATURES))
+    def _logprob_scaled(self, level: float, questions: Questions) -> AdjustedIntervals:
+        return AdjustedIntervals(
+            _compute_scaled_hulls(questions, level, self._best_temperature),
+            self._best_temperature,
+            name_end(self._best_temperature, TEMPERATURES),
+        )
 
     @property
-    def _plain(self) -> float:
+    def _plain_temperature(self) -> float:
         """The sampling temperature without a search: the one nearest to 1."""
-        return min(self.known.samples, key=lambda temperature: abs(temperature - 1))
+        return min(self.calibration.samples, key=lambda temperature: abs(temperature - 1))
 
     @cached_property
-    def _best(self) -> float:
+    def _best_temperature(self) -> float:
         """T*, the same temperature for all levels."""
-        if not self.known.believed.any():
+        if not self.calibration.has_belief.any():
             raise coverage_adjustment.TooFewQuestions(1, 0, "distributions")
-        beliefs = [belief for belief in self.known.beliefs if belief is not None]
-        alphas = [alpha_of(level) for level in self.known.stated]
-        return best_temperature(beliefs, self.known.true[self.known.believed], alphas, TEMPERATURES)
+        beliefs = [belief for belief in self.calibration.beliefs if belief is not None]
+        alphas = [compute_alpha(level) for level in self.calibration.stated]
+        return find_best_temperature(beliefs, self.calibration.true[self.calibration.has_belief], alphas, TEMPERATURES)
 
 
-def end_of(value: float, candidates: Collection[float]) -> str | None:
+def name_end(value: float, candidates: Collection[float]) -> str | None:
     """Whether a value is the `smallest` or `largest` of its candidates; None for neither."""
     if value == min(candidates):
         return "smallest"
     return "largest" if value == max(candidates) else None
 
 
-def _stated(questions: Questions, level: float) -> coverage_adjustment.StatedIntervals:
+def _make_stated_intervals(questions: Questions, level: float) -> coverage_adjustment.StatedIntervals:
     return coverage_adjustment.StatedIntervals(*questions.first(level), questions.covariates[level], questions.group)
 
 
-def _smallest(to: Questions, level: float, temperature: float) -> Ends:
-    ends = np.full((2, len(to)), np.nan)
-    scaled = [belief.scaled(temperature) for belief in to.beliefs if belief is not None]
-    ends[:, to.believed] = hulls(scaled, 1 - alpha_of(level))
+def _compute_scaled_hulls(questions: Questions, level: float, temperature: float) -> Ends:
+    ends = np.full((2, len(questions)), np.nan)
+    distributions = [belief.scale(temperature) for belief in questions.beliefs if belief is not None]
+    ends[:, questions.has_belief] = compute_hulls(distributions, 1 - compute_alpha(level))
     return ends[0], ends[1]
 
 
@@ -165,62 +171,64 @@ def write_adjusted(
     output: str,
 ) -> None:
     """Write the intervals of all methods, models and levels."""
-    shown, levels = settings["models"], settings["levels"]
+    model_names, levels = settings["models"], settings["levels"]
     columns = ["model", "item_id", "sample", *settings["covariates"]]
     signals = pl.concat(FEATURE_FRAME.read(path, columns) for path in features).filter(sample=0)
     signals = signals.with_columns(level=pl.col("model").replace_strict(levels, return_dtype=pl.Float64))
     # The name that is shown replaces that of the variant.
-    name = pl.col("model").replace_strict(shown, return_dtype=pl.String)
+    name = pl.col("model").replace_strict(model_names, return_dtype=pl.String)
     frames = [
-        read_all(STATED, stated).with_columns(name),
+        read_all(STATED_INTERVALS, stated).with_columns(name),
         read_all(INTEGER_ANSWERS, integers).with_columns(name),
         BELIEFS.read(beliefs),
         signals.drop("sample").with_columns(name),
     ]
     calibration_items, test_items = BENCHMARKS.read(calibration), BENCHMARKS.read(test)
     rows: list[dict[str, Any]] = []
-    for model in dict.fromkeys(shown[variant] for variant in levels):
-        own = [frame.filter(model=model).drop("model") for frame in frames]
-        known, new = gather(calibration_items, *own), gather(test_items, *own)
-        of_methods = of_model(known, new, settings["undercoverage"], settings["seed"])
-        rows += [{"model": model} | row for row in of_methods]
-    ADJUSTED.write(ADJUSTED.frame(rows), output, {"settings": dict(settings)})
+    for model in dict.fromkeys(model_names[variant] for variant in levels):
+        model_frames = [frame.filter(model=model).drop("model") for frame in frames]
+        calibration_questions = gather_questions(calibration_items, *model_frames)
+        test_questions = gather_questions(test_items, *model_frames)
+        method_rows = adjust_model(calibration_questions, test_questions, settings["undercoverage"], settings["seed"])
+        rows += [{"model": model} | row for row in method_rows]
+    ADJUSTED_INTERVALS.write(ADJUSTED_INTERVALS.frame(rows), output, {"settings": dict(settings)})
 
 
-def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) -> Rows:
+def adjust_model(calibration: Questions, test: Questions, undercoverage: float, seed: int) -> Rows:
     """Rows of ADJUSTED for one model. If a method fails on any fold, its rows state the reason."""
-    known, new = alike(known, new)
-    folds = np.random.default_rng(seed).permutation(len(known)) % FOLDS
-    parts: list[Part] = [(FittedMethods(known, undercoverage), new, TEST)]
-    for fold in range(min(FOLDS, len(known))):
-        parts.append((FittedMethods(known.take(folds != fold), undercoverage), known.take(folds == fold), CALIBRATION))
+    calibration, test = drop_unshared_parts(calibration, test)
+    folds = np.random.default_rng(seed).permutation(len(calibration)) % FOLDS
+    parts: list[Part] = [(FittedMethods(calibration, undercoverage), test, TEST)]
+    for fold in range(min(FOLDS, len(calibration))):
+        fitted = FittedMethods(calibration.take(folds != fold), undercoverage)
+        parts.append((fitted, calibration.take(folds == fold), CALIBRATION))
     by_method = {}
-    for level in known.stated:
-        for method in available(known, level):
-            by_method[level, method] = _on_all(parts, level, method)
-    for place, (_, to, half) in enumerate(parts):
+    for level in calibration.stated:
+        for method in list_available_methods(calibration, level):
+            by_method[level, method] = _apply_to_parts(parts, level, method)
+    for index, (_, questions, half) in enumerate(parts):
         for (level, method), (intervals, reason) in by_method.items():
             about = {"method": method, "level": level, "half": half, "reason": reason}
-            yield from _rows(about, intervals[place], to)
+            yield from _make_rows(about, intervals[index], questions)
 
 
-def _on_all(parts: Sequence[Part], level: float, method: str) -> tuple[list[AdjustedIntervals], str | None]:
+def _apply_to_parts(parts: Sequence[Part], level: float, method: str) -> tuple[list[AdjustedIntervals], str | None]:
     """The intervals of a method on each part, or the reason why it cannot be fitted."""
     try:
-        return [fitted.apply(method, level, to) for fitted, to, _ in parts], None
+        return [fitted.apply(method, level, questions) for fitted, questions, _ in parts], None
     except TooFewQuestions as error:
-        unknown = [np.full(len(to), np.nan) for _, to, _ in parts]
-        return [AdjustedIntervals((nan, nan)) for nan in unknown], str(error)
+        missing_limits = [np.full(len(questions), np.nan) for _, questions, _ in parts]
+        return [AdjustedIntervals((limits, limits)) for limits in missing_limits], str(error)
 
 
-def _rows(about: dict[str, Any], adjusted: AdjustedIntervals, to: Questions) -> Rows:
-    for item, true, lower, upper in zip(to.item_id, to.true, *adjusted.ends, strict=True):
-        known = not np.isnan(lower)
+def _make_rows(about: dict[str, Any], adjusted: AdjustedIntervals, questions: Questions) -> Rows:
+    for item, true, lower, upper in zip(questions.item_id, questions.true, *adjusted.ends, strict=True):
+        has_interval = not np.isnan(lower)
         yield about | {
             "item_id": item,
             "true": true,
             "temperature": adjusted.temperature,
             "temperature_end": adjusted.end,
-            "lower": lower if known else None,
-            "upper": upper if known else None,
+            "lower": lower if has_interval else None,
+            "upper": upper if has_interval else None,
         }

@@ -30,9 +30,9 @@ Row = Mapping[str, Any]
 class IntervalsSummary:
     """A model at a level on the test half: rows of SCORES and of DIFFERENCES by method.
 
-    `chosen` is the recommendation of the calibration half (see `choice`), `best` the method with the lowest score on
-    the test half; both are None if no question has an interval of every method, or no score is finite. `may_hold` is
-    whether the chosen method reaches the level, as far as the calibration half shows.
+    `chosen` is the recommendation of the calibration half (see `choose_method`), `best` the method with the lowest
+    score on the test half; both are None if no question has an interval of every method, or no score is finite.
+    `may_hold` is whether the chosen method reaches the level, as far as the calibration half shows.
     """
 
     model: str
@@ -55,49 +55,53 @@ class IntervalsSummary:
         return int(base["n_questions"] - base["n"] - base["n_too_far"])
 
     @property
-    def holds(self) -> str:
+    def coverage_sentence(self) -> str:
         """A sentence with the share of stated intervals that contain the truth, and the number without one."""
         base, level = self.scores["base"], level_title(self.level)
-        rest = []
+        problems = []
         if self.n_unread:
-            rest.append(f"{format_count(self.n_unread, 'more answer')} could not be read")
-        if far := base["n_too_far"]:
-            rest.append(f"{format_count(far, 'more interval')} {'is' if far == 1 else 'are'} too far from 0 to be used")
+            problems.append(f"{format_count(self.n_unread, 'more answer')} could not be read")
+        if n_too_far := base["n_too_far"]:
+            verb = "is" if n_too_far == 1 else "are"
+            problems.append(f"{format_count(n_too_far, 'more interval')} {verb} too far from 0 to be used")
         if base["coverage"] is None:
-            some = f": {' and '.join(rest).replace('more ', '')}" if base["n_too_far"] else ""
-            return f"No {level} interval of {self.model} {'can be used' if some else 'could be read'}{some}."
-        more = f"; {' and '.join(rest)}" if rest else ""
-        return f"Of {base['n']} {level} intervals by {self.model}, {_share(base)} contain the truth{more}."
+            explanation = f": {' and '.join(problems).replace('more ', '')}" if base["n_too_far"] else ""
+            return (
+                f"No {level} interval of {self.model} {'can be used' if explanation else 'could be read'}{explanation}."
+            )
+        suffix = f"; {' and '.join(problems)}" if problems else ""
+        return f"Of {base['n']} {level} intervals by {self.model}, {_format_coverage(base)} contain the truth{suffix}."
 
     @property
     def advice(self) -> str:
         """Sentences with the method that the calibration half recommends, and its result on the test half."""
         if self.chosen is None:
             return "No method can be chosen: there is no question on which all have a finite interval."
-        scored, title = self.scores[self.chosen], method_title(self.chosen)
-        if scored["coverage"] is None:
-            return f"{title} {self._why}; on the test half it has no interval."
-        others = [row["score"] for name, row in self.differences.items() if name != "base"]
-        if not any(score is not None and math.isfinite(score) for score in others):
+        chosen_row, title = self.scores[self.chosen], method_title(self.chosen)
+        if chosen_row["coverage"] is None:
+            return f"{title} {self._reason}; on the test half it has no interval."
+        adjusted_scores = [row["score"] for name, row in self.differences.items() if name != "base"]
+        if not any(score is not None and math.isfinite(score) for score in adjusted_scores):
             return "No other method has finite ends at this level: the calibration half has too few questions."
         if self.chosen == "base":
             advice = f"Use them as they are: no other {'that holds ' if self.may_hold else ''}has a lower score"
             return f"{advice} on the calibration half."
-        result = f"On the test half, {_share(scored)} of intervals contain the truth, its score is {self._compared()}."
-        if end := scored.get("temperature_end"):
-            result += f" {end_note(title, scored['temperature'], end)}"
+        coverage, score = _format_coverage(chosen_row), self._compare_score()
+        result = f"On the test half, {coverage} of intervals contain the truth, its score is {score}."
+        if end := chosen_row.get("temperature_end"):
+            result += f" {end_note(title, chosen_row['temperature'], end)}"
         if not self.may_hold:
-            return f"No method with finite intervals reaches this level. {title} {self._why}. {result}"
-        advice = f"Use {title}: it {self._why}. {result}"
+            return f"No method with finite intervals reaches this level. {title} {self._reason}. {result}"
+        advice = f"Use {title}: it {self._reason}. {result}"
         if self.best in (None, self.chosen):
             return advice
         return f"{advice} Regardless of coverage, {method_title(str(self.best))} has the lowest score on the test half."
 
     @property
-    def _why(self) -> str:
+    def _reason(self) -> str:
         return f"has the lowest score {'of those that hold ' if self.may_hold else ''}on the calibration half"
 
-    def _compared(self) -> str:
+    def _compare_score(self) -> str:
         row = self.differences[str(self.chosen)]
         if row["difference"] is None:
             return f"not compared because {row['reason']}"
@@ -111,33 +115,33 @@ class IntervalsSummary:
         return f"{side} than that of the stated ones by {format_number(abs(row['difference']), '.1f')} ({ends})"
 
 
-def _share(row: Row) -> str:
+def _format_coverage(row: Row) -> str:
     return f"{row['coverage']:.0%} ({row['coverage_lower']:.0%} to {row['coverage_upper']:.0%})"
 
 
-def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[IntervalsSummary]:
+def build_summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[IntervalsSummary]:
     """A summary for each model and level, in order."""
     rows = []
-    for (model, level), own in scores.filter(half=TEST).group_by("model", "level", maintain_order=True):
-        compared = differences.filter(model=model, level=level)
-        test = compared.filter(half=TEST)
-        calibration = scores.filter(model=model, level=level, half=CALIBRATION)
-        chosen, may_hold = choice(calibration, compared.filter(half=CALIBRATION))
+    for (model, level), level_scores in scores.filter(half=TEST).group_by("model", "level", maintain_order=True):
+        level_differences = differences.filter(model=model, level=level)
+        test_differences = level_differences.filter(half=TEST)
+        calibration_scores = scores.filter(model=model, level=level, half=CALIBRATION)
+        chosen, may_hold = choose_method(calibration_scores, level_differences.filter(half=CALIBRATION))
         rows.append(
             IntervalsSummary(
                 model=str(model),
                 level=float(str(level)),
-                scores=_by_method(own),
-                differences=_by_method(test),
+                scores=_index_by_method(level_scores),
+                differences=_index_by_method(test_differences),
                 chosen=chosen,
                 may_hold=may_hold,
-                best=_lowest(test),
+                best=_find_lowest_score(test_differences),
             )
         )
     return rows
 
 
-def choice(scores: pl.DataFrame, differences: pl.DataFrame) -> tuple[str | None, bool]:
+def choose_method(scores: pl.DataFrame, differences: pl.DataFrame) -> tuple[str | None, bool]:
     """The recommended method by rows of SCORES and DIFFERENCES of a model, level and half; whether it may hold.
 
     It has the lowest finite score among the methods that may hold: the level is in the Wilson interval of their
@@ -145,41 +149,41 @@ def choice(scores: pl.DataFrame, differences: pl.DataFrame) -> tuple[str | None,
     not recommended for a good score.
     """
     may_hold = scores.filter(pl.col("coverage_upper") * 100 >= pl.col("level"))["method"]
-    among = _lowest(differences.filter(pl.col("method").is_in(may_hold.implode())))
-    return (among, True) if among is not None else (_lowest(differences), False)
+    best = _find_lowest_score(differences.filter(pl.col("method").is_in(may_hold.implode())))
+    return (best, True) if best is not None else (_find_lowest_score(differences), False)
 
 
-def _lowest(differences: pl.DataFrame) -> str | None:
+def _find_lowest_score(differences: pl.DataFrame) -> str | None:
     """The method with the lowest finite score in rows of DIFFERENCES; of equals, the first in the catalogue."""
     finite = differences.filter(pl.col("score").is_finite()).sort("score", maintain_order=True)
     return finite["method"][0] if len(finite) else None
 
 
-def headline(shown: Sequence[IntervalsSummary]) -> list[IntervalsSummary]:
+def select_headlines(summaries: Sequence[IntervalsSummary]) -> list[IntervalsSummary]:
     """For each model the summary at the top of the page."""
     nearest: dict[str, IntervalsSummary] = {}
-    for summary in sorted(shown, key=lambda summary: abs(summary.level - HEADLINE)):
+    for summary in sorted(summaries, key=lambda summary: abs(summary.level - HEADLINE)):
         nearest.setdefault(summary.model, summary)
-    return [nearest[model] for model in dict.fromkeys(summary.model for summary in shown)]
+    return [nearest[model] for model in dict.fromkeys(summary.model for summary in summaries)]
 
 
-def _by_method(rows: pl.DataFrame) -> dict[str, Row]:
+def _index_by_method(rows: pl.DataFrame) -> dict[str, Row]:
     return {row["method"]: row for row in rows.iter_rows(named=True)}
 
 
-def summarise(shown: Sequence[IntervalsSummary]) -> str:
+def format_summaries(summaries: Sequence[IntervalsSummary]) -> str:
     """Plain text: coverage and recommendation by model, and scores of every method at the headline level."""
-    parts = ["Intervals that a model states, and adjusted intervals: scores are Winkler's, lower is better"]
-    for summary in headline(shown):
+    sections = ["Intervals that a model states, and adjusted intervals: scores are Winkler's, lower is better"]
+    for summary in select_headlines(summaries):
         rows = []
         for name, row in summary.scores.items():
             score, coverage = format_number(row["score"], ".1f"), format_number(row["coverage"], ".2f")
             rows.append([method_title(name), score, coverage, str(row["n"])])
         table = format_text_table(["method", "score", "coverage", "questions"], rows)
-        compared = f"Scores are over the {summary.n_common} questions for which every method has an interval."
+        note = f"Scores are over the {summary.n_common} questions for which every method has an interval."
         title = f"{summary.model}, {level_title(summary.level)}"
-        parts.append(indent_lines(title, [*table, compared, summary.holds, summary.advice]))
-    return "\n\n".join(parts) + "\n"
+        sections.append(indent_lines(title, [*table, note, summary.coverage_sentence, summary.advice]))
+    return "\n\n".join(sections) + "\n"
 
 
 def write_report(
@@ -192,18 +196,18 @@ def write_report(
     summary: str,
 ) -> None:
     """Write the page and the summary."""
-    shown = summaries(SCORES.read(scores), DIFFERENCES.read(differences))
+    summaries = build_summaries(SCORES.read(scores), DIFFERENCES.read(differences))
     save_report(
         __file__,
         page,
         summary,
-        text=summarise(shown),
+        text=format_summaries(summaries),
         tables=tables,
         figures=figures,
         title="Intervals that a model states",
         label=settings["label"],
-        headline=headline(shown),
-        summaries=shown,
+        headline=select_headlines(summaries),
+        summaries=summaries,
         level_title=level_title,
         method_title=method_title,
     )

@@ -13,7 +13,7 @@ from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.statistics.bootstrap import percentile_interval
 
 
-def winkler(lower: Numbers, upper: Numbers, true: Numbers, alpha: float) -> np.ndarray:
+def compute_winkler_scores(lower: Numbers, upper: Numbers, true: Numbers, alpha: float) -> np.ndarray:
     """The interval score of each question, (n,), in the unit of the bounds; lower is better.
 
     It is the width plus 2 / alpha times the distance of the true value from the interval. `alpha` is 1 - level: 0.05
@@ -24,10 +24,10 @@ def winkler(lower: Numbers, upper: Numbers, true: Numbers, alpha: float) -> np.n
         raise ValueError(f"alpha is 1 - level and must be above 0 and below 1, got {alpha}")
     lower, upper, true = (np.asarray(values, dtype=float) for values in (lower, upper, true))
     if not (lower <= upper).all():
-        place = int(np.flatnonzero(~(lower <= upper))[0])
-        raise ValueError(f"lower must be at most upper, got {lower[place]} and {upper[place]} in place {place}")
-    outside = np.maximum(np.maximum(lower - true, true - upper), 0)
-    scores: np.ndarray = (upper - lower) + 2 / alpha * outside
+        index = int(np.flatnonzero(~(lower <= upper))[0])
+        raise ValueError(f"lower must be at most upper, got {lower[index]} and {upper[index]} in place {index}")
+    distance = np.maximum(np.maximum(lower - true, true - upper), 0)
+    scores: np.ndarray = (upper - lower) + 2 / alpha * distance
     return scores
 
 
@@ -40,7 +40,7 @@ class Difference(NamedTuple):
     reason: str | None = None
 
 
-def score_difference(first: Numbers, second: Numbers, n_resamples: int, seed: int) -> Difference:
+def compare_scores(first: Numbers, second: Numbers, n_resamples: int, seed: int) -> Difference:
     """The difference in mean score between two methods on the same questions, (n,) each.
 
     The interval has percentiles over bootstrap samples of questions, each with both of its scores. Null if a score is
@@ -52,6 +52,6 @@ def score_difference(first: Numbers, second: Numbers, n_resamples: int, seed: in
     if not np.isfinite([first, second]).all():
         return Difference(None, None, None, "an interval is infinite")
     differences = first - second
-    n, random = len(differences), np.random.default_rng(seed)
-    means = np.array([differences[random.integers(n, size=n)].mean() for _ in range(n_resamples)])
+    n, generator = len(differences), np.random.default_rng(seed)
+    means = np.array([differences[generator.integers(n, size=n)].mean() for _ in range(n_resamples)])
     return Difference(float(differences.mean()), *percentile_interval(means))

@@ -35,7 +35,7 @@ class Asked(Settings):
     )
 
     @model_validator(mode="after")
-    def _each_once(self) -> "Asked":
+    def _check_each_once(self) -> "Asked":
         for name in self.variants:
             if self.variants.count(name) > 1:
                 raise ValueError(f"'{name}' occurs twice: a variant is asked at one level, or one temperature")
@@ -48,12 +48,12 @@ class Asked(Settings):
         """All variants."""
         return [*self.stated.values(), *self.integers.values()]
 
-    def only(self, run: list[str]) -> "Asked | None":
-        """The setting with only the variants that are `run`; None if none of them states an interval."""
-        stated = {level: variant for level, variant in self.stated.items() if variant in run}
-        integers = {temperature: variant for temperature, variant in self.integers.items() if variant in run}
+    def select_variants(self, run_variants: list[str]) -> "Asked | None":
+        """The setting with only the variants that are run; None if none of them states an interval."""
+        stated = {level: variant for level, variant in self.stated.items() if variant in run_variants}
+        integers = {temperature: variant for temperature, variant in self.integers.items() if variant in run_variants}
         section: dict[str, Any] = {"stated": stated, "integers": integers}
-        if self.distribution in run:
+        if self.distribution in run_variants:
             section["distribution"] = self.distribution
         return Asked.model_validate(section) if stated else None
 
@@ -91,7 +91,7 @@ class Intervals(Analysis):
     resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples of the questions")
 
     @model_validator(mode="after")
-    def _known(self) -> "Intervals":
+    def _check_consistency(self) -> "Intervals":
         check_names("feature in covariates:", self.covariates, [*FEATURES, *EXTRAS, "n_tokens"])
         if self.calibration is not None and self.calibration == self.test:
             raise ValueError(f"calibration and test must be two benchmarks, got twice '{self.test}'")
@@ -108,7 +108,7 @@ class Intervals(Analysis):
             if benchmark not in studied.labelled:
                 was = "is not set" if benchmark is None else f"is '{benchmark}', which is not run or has no references"
                 return f"analyses.intervals.{key} {was}"
-        if not any(model.only(studied.models) for model in self.models.values()):
+        if not any(model.select_variants(studied.models) for model in self.models.values()):
             return "analyses.intervals.models names no variant that is run and states an interval"
         return None
 
@@ -118,8 +118,8 @@ class Intervals(Analysis):
         for name, model in self.models.items():
             run, left_out = studied.select_run("models", f"analyses.intervals.models.{name}", model.variants)
             lines += left_out
-            if that_is_run := model.only(run):
-                models[name] = that_is_run
+            if run_model := model.select_variants(run):
+                models[name] = run_model
         return self.model_copy(update={"models": models, **self.exhibits()}), lines
 
     @property
@@ -127,7 +127,7 @@ class Intervals(Analysis):
         """Both benchmarks, first the one for calibration."""
         return [name for name in (self.calibration, self.test) if name is not None]
 
-    def of_variants(self, kind: str) -> Mapping[str, float]:
+    def numbers_by_variant(self, kind: str) -> Mapping[str, float]:
         """The level (`kind` is "stated") or temperature ("integers") of every variant of this kind."""
         numbers = {}
         for model in self.models.values():

@@ -11,22 +11,22 @@ from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.file_sets import read_all
 from papers.intervals.interval_exhibits import (
     BASES,
-    PUBLISHED,
+    PUBLISHED_FOLDER,
     REASONS,
     TABLES,
     TEST,
-    WORDS,
+    VALUE_FORMATS,
     IntervalsExhibitSettings,
     end_note,
     level_title,
 )
 from papers.intervals.interval_frames import (
-    ADJUSTED,
+    ADJUSTED_INTERVALS,
     DIFFERENCES,
     INTEGER_ANSWERS,
     SCORES,
     SETS,
-    STATED,
+    STATED_INTERVALS,
     TUNNEL_INDEX,
 )
 from papers.intervals.perception_tunnel import perception_size
@@ -53,13 +53,13 @@ def table_1_examples(inputs: IntervalsTableInputs) -> Table:
     """Tabulate the first questions of the test half, the right exponent, and what each model states at each level."""
     stated = inputs.adjusted.filter(half=TEST, method="base")
     levels = stated["level"].unique().sort().to_list()
-    shown = stated["item_id"].unique(maintain_order=True).head(N_EXAMPLES)
+    example_items = stated["item_id"].unique(maintain_order=True).head(N_EXAMPLES)
     intervals = {}
     for row in stated.drop_nulls("lower").iter_rows(named=True):
         intervals[row["item_id"], row["model"], row["level"]] = f"[{row['lower']:g}, {row['upper']:g}]"
     rows = []
     for item, question, answer in inputs.items.select("item_id", "question", "reference").iter_rows():
-        if item not in shown:
+        if item not in example_items:
             continue
         for model in stated["model"].unique(maintain_order=True):
             cells = {"Question": question, "Answer": int(answer), "Model": model}
@@ -77,7 +77,7 @@ def table_1_examples(inputs: IntervalsTableInputs) -> Table:
 def table_parsing(inputs: IntervalsTableInputs) -> Table:
     """Tabulate the share of answers that are used for every variant and benchmark, and why the others are not."""
     keys, numbers = ["Variant", "Asked for", "Benchmark"], ["Answers", "Used", *REASONS.values()]
-    rows = [*_shares(inputs.stated, "level"), *_shares(inputs.integers, "temperature")]
+    rows = [*_compute_shares(inputs.stated, "level"), *_compute_shares(inputs.integers, "temperature")]
     return Table(
         "Share of all samples whose answer is used, and of the others by reason.",
         number_frame(rows, keys, numbers),
@@ -90,16 +90,19 @@ def table_parsing(inputs: IntervalsTableInputs) -> Table:
     )
 
 
-def _shares(answers: pl.DataFrame, axis: str) -> Iterator[dict[str, object]]:
-    for (variant, at, benchmark), own in answers.group_by("model", axis, "benchmark", maintain_order=True):
-        wanted = f"{at:g} %" if axis == "level" else f"integer, temperature {at:g}"
+def _compute_shares(answers: pl.DataFrame, axis: str) -> Iterator[dict[str, object]]:
+    for (variant, value, benchmark), group_answers in answers.group_by("model", axis, "benchmark", maintain_order=True):
+        request = f"{value:g} %" if axis == "level" else f"integer, temperature {value:g}"
         yield {
             "Variant": variant,
-            "Asked for": wanted,
+            "Asked for": request,
             "Benchmark": benchmark,
-            "Answers": len(own),
-            "Used": own["reason"].null_count() / len(own),
-            **{title: len(own.filter(reason=reason)) / len(own) for reason, title in REASONS.items()},
+            "Answers": len(group_answers),
+            "Used": group_answers["reason"].null_count() / len(group_answers),
+            **{
+                title: len(group_answers.filter(reason=reason)) / len(group_answers)
+                for reason, title in REASONS.items()
+            },
         }
 
 
@@ -126,15 +129,15 @@ def table_3_coverage(inputs: IntervalsTableInputs) -> Table:
         "in_scaled_hull": "In hull at T*",
         "logprob_coverage": "Log-probabilities: paper",
     }
-    printed = pl.read_csv(PUBLISHED / "table_3_coverage.csv", schema_overrides={"level": pl.Float64})
-    ours = inputs.sets.filter(model="gpt-4o-mini", basis="first_token")
-    both = printed.join(ours, on="level", how="inner", maintain_order="left")
+    paper_rows = pl.read_csv(PUBLISHED_FOLDER / "table_3_coverage.csv", schema_overrides={"level": pl.Float64})
+    study_rows = inputs.sets.filter(model="gpt-4o-mini", basis="first_token")
+    joined = paper_rows.join(study_rows, on="level", how="inner", maintain_order="left")
     notes = []
     for row in inputs.sets.drop_nulls("temperature_end").iter_rows(named=True):
         notes.append(end_note(f"{row['model']}, {row['basis']}", row["temperature"], row["temperature_end"]))
     return Table(
         "Share of the right answers in the smallest set of likely integers, and in its hull, on the test half.",
-        select_headings(inputs.sets, headings, WORDS),
+        select_headings(inputs.sets, headings, VALUE_FORMATS),
         (
             "Distribution: " + "; ".join(f"{name}: {meaning}" for name, meaning in BASES.items()) + ".",
             "Mass left out: mean probability of all other possible outputs, and of integers beyond `farthest`; the "
@@ -142,7 +145,9 @@ def table_3_coverage(inputs: IntervalsTableInputs) -> Table:
             "T*: the one temperature whose mean score over all levels is lowest on the calibration half.",
             *dict.fromkeys(notes),
         ),
-        published=Table("Coverage of gpt-4o-mini here and in the paper.", select_headings(both, comparison, WORDS)),
+        published=Table(
+            "Coverage of gpt-4o-mini here and in the paper.", select_headings(joined, comparison, VALUE_FORMATS)
+        ),
     )
 
 
@@ -151,9 +156,13 @@ def table_perception(inputs: IntervalsTableInputs) -> Table:
     rows = inputs.scores.filter(half=TEST, method="base").drop_nulls("coverage").sort("level")
     levels = rows["level"].unique().sort().to_list()
     sizes = []
-    for (model,), own in rows.group_by("model", maintain_order=True):
-        by_level = {level_title(level): covered for level, covered in own.select("level", "coverage").iter_rows()}
-        sizes.append({"Model": model, **by_level, "beta": perception_size(own["level"] / 100, own["coverage"])})
+    for (model,), model_rows in rows.group_by("model", maintain_order=True):
+        by_level = {
+            level_title(level): coverage for level, coverage in model_rows.select("level", "coverage").iter_rows()
+        }
+        sizes.append(
+            {"Model": model, **by_level, "beta": perception_size(model_rows["level"] / 100, model_rows["coverage"])}
+        )
     return Table(
         "Coverage of the stated intervals by level, and the share of its own distribution that a model then sees.",
         number_frame(sizes, ["Model"], [*map(level_title, levels), "beta"]),
@@ -205,9 +214,9 @@ def write_tables(
     inputs = IntervalsTableInputs(
         label=settings["label"],
         items=pl.concat(BENCHMARKS.read(path, ["item_id", "question", "reference"]) for path in benchmarks),
-        stated=read_all(STATED, stated),
+        stated=read_all(STATED_INTERVALS, stated),
         integers=read_all(INTEGER_ANSWERS, integers),
-        adjusted=ADJUSTED.read(adjusted),
+        adjusted=ADJUSTED_INTERVALS.read(adjusted),
         scores=SCORES.read(scores),
         differences=DIFFERENCES.read(differences),
         sets=SETS.read(sets),

@@ -1,7 +1,7 @@
 # What the analysis `intervals` calls its files: constants for rules.smk.
 
 from papers.intervals import interval_exhibits as intervals_catalogue
-from papers.intervals.interval_exhibits import PUBLISHED as INTERVALS_PAPER
+from papers.intervals.interval_exhibits import PUBLISHED_FOLDER as INTERVALS_PAPER
 from papers.intervals.interval_settings import FAMILY as INTEGER_FAMILY
 
 INTERVALS = CONFIG.analyses.intervals
@@ -16,8 +16,8 @@ INTERVALS_DIFFERENCES = f"{INTERVALS_FOLDER}/differences.parquet"
 INTERVALS_SETS = f"{INTERVALS_FOLDER}/sets.parquet"
 INTERVALS_TUNNEL = f"{INTERVALS_FOLDER}/tunnel_index.parquet"
 # Variants by what they do: their levels, their temperatures, and the models that they are shown as.
-INTERVALS_LEVELS = dict(INTERVALS.of_variants("stated"))
-INTERVALS_TEMPERATURES = dict(INTERVALS.of_variants("integers"))
+INTERVALS_LEVELS = dict(INTERVALS.numbers_by_variant("stated"))
+INTERVALS_TEMPERATURES = dict(INTERVALS.numbers_by_variant("integers"))
 INTERVALS_MODELS = {variant: name for name, asked in INTERVALS.models.items() for variant in asked.variants}
 INTERVALS_READ = [asked.distribution for asked in INTERVALS.models.values() if asked.distribution]
 INTERVALS_ASKED = [name for name in INTERVALS_READ if INTEGER_FAMILY in PASSES_OF]

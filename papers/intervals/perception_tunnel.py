@@ -16,7 +16,7 @@ from scipy.special import entr
 
 from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.statistics.conformal import contains_truth
-from papers.intervals.interval_score import winkler
+from papers.intervals.interval_score import compute_winkler_scores
 
 # 0.07 * 100 is 7, in binary too.
 _ROUNDING = 1e-9
@@ -51,7 +51,7 @@ class TemperatureSearch(NamedTuple):
     objective: float
 
 
-def temperature_search(
+def search_temperatures(
     samples: Mapping[float, np.ndarray], true: Numbers, alpha: float, penalty: float
 ) -> list[TemperatureSearch]:
     """All temperatures, the best first, from samples of n questions at each, (n, m).
@@ -61,17 +61,17 @@ def temperature_search(
     temperatures are excluded for all. Raises ValueError if no question is left.
     """
     intervals = {temperature: empirical_interval(drawn, alpha) for temperature, drawn in samples.items()}
-    known = ~np.isnan([lower for lower, _ in intervals.values()]).any(axis=0)
-    if not known.any():
+    readable = ~np.isnan([lower for lower, _ in intervals.values()]).any(axis=0)
+    if not readable.any():
         raise ValueError("no question has a readable answer at every temperature")
-    true = np.asarray(true, dtype=float)[known]
-    searched = []
+    true = np.asarray(true, dtype=float)[readable]
+    candidates = []
     for temperature, (lower, upper) in intervals.items():
-        score = float(winkler(lower[known], upper[known], true, alpha).mean())
-        coverage = float(contains_truth(lower[known], upper[known], true).mean())
-        short = max(0.0, 1 - alpha - coverage)
-        searched.append(TemperatureSearch(temperature, score, coverage, score + penalty * short**2))
-    return sorted(searched, key=lambda candidate: candidate.objective)
+        score = float(compute_winkler_scores(lower[readable], upper[readable], true, alpha).mean())
+        coverage = float(contains_truth(lower[readable], upper[readable], true).mean())
+        shortfall = max(0.0, 1 - alpha - coverage)
+        candidates.append(TemperatureSearch(temperature, score, coverage, score + penalty * shortfall**2))
+    return sorted(candidates, key=lambda candidate: candidate.objective)
 
 
 def quantiles_of_quantiles(lowers: np.ndarray, uppers: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
@@ -83,21 +83,21 @@ def quantiles_of_quantiles(lowers: np.ndarray, uppers: np.ndarray, alpha: float)
     return empirical_quantile(lowers, alpha / 2), empirical_quantile(uppers, 1 - alpha / 2)
 
 
-def perceived(
+def compute_stated_limits(
     inverse_cdf: Callable[[np.ndarray], np.ndarray], starts: np.ndarray, beta: float, alpha: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """The limits, lower and upper, that queries state if their perceived mass begins at `starts`, each I."""
     return inverse_cdf(starts + beta * alpha / 2), inverse_cdf(starts + beta * (1 - alpha / 2))
 
 
-def simulate(
+def simulate_queries(
     inverse_cdf: Callable[[np.ndarray], np.ndarray], beta: float, alpha: float, shape: tuple[int, ...], seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """What independent queries state under the theory: lower and upper, of `shape`, such as (n, m)."""
     if not 0 <= beta <= 1:
         raise ValueError(f"beta is a share of the distribution and must be in [0, 1], got {beta}")
     starts = np.random.default_rng(seed).uniform(0, 1 - beta, size=shape)
-    return perceived(inverse_cdf, starts, beta, alpha)
+    return compute_stated_limits(inverse_cdf, starts, beta, alpha)
 
 
 def asymptotic_covariance(alpha: float, beta: float, densities: tuple[float, float]) -> np.ndarray:

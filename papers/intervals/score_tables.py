@@ -9,23 +9,23 @@ from entropy_sentinel.rendering.table_exhibit import Table, missing_notes, numbe
 from papers.intervals.interval_exhibits import (
     CALIBRATION,
     COMMON_NOTE,
-    PUBLISHED,
+    PUBLISHED_FOLDER,
     READ_NOTE,
     SCORE_NOTE,
     TEST,
+    VALUE_FORMATS,
     WILSON_NOTE,
-    WORDS,
     end_note,
     level_title,
     method_note,
     method_title,
 )
-from papers.intervals.interval_report import choice
+from papers.intervals.interval_report import choose_method
 from papers.intervals.interval_tables import IntervalsTableInputs
 
-_KEYS = {"model": "Model", "level": "Level", "method": "Method"}
+_KEY_HEADINGS = {"model": "Model", "level": "Level", "method": "Method"}
 # The paper's text about its Table 2: by level, the drop of the mean score in points and in per cent.
-_TEXT = {90.0: (7.38, 25.2), 95.0: (16.56, 27.8), 99.0: (173.84, 59.4)}
+_TEXT_DROPS = {90.0: (7.38, 25.2), 95.0: (16.56, 27.8), 99.0: (173.84, 59.4)}
 
 
 def table_2_winkler(inputs: IntervalsTableInputs) -> Table:
@@ -36,9 +36,9 @@ def table_2_winkler(inputs: IntervalsTableInputs) -> Table:
     rows = inputs.scores.filter(half=TEST)
     infinite = []
     for row in rows.filter(pl.col("n_infinite") > 0).iter_rows(named=True):
-        infinite.append(("row", "intervals without ends: the calibration half has too few questions", _whose(row)))
+        infinite.append(("row", "intervals without ends: the calibration half has too few questions", _join_keys(row)))
     headings = {
-        **_KEYS,
+        **_KEY_HEADINGS,
         "score": "Score",
         "median_score": "Median score",
         "width": "Width",
@@ -50,7 +50,7 @@ def table_2_winkler(inputs: IntervalsTableInputs) -> Table:
     }
     return Table(
         "Mean Winkler score, coverage and mean width on the test half.",
-        select_headings(rows.filter(n_infinite=0), headings, WORDS),
+        select_headings(rows.filter(n_infinite=0), headings, VALUE_FORMATS),
         (
             f"{COMMON_NOTE} Score, median score and width are over these, Compared is their number.",
             SCORE_NOTE,
@@ -59,41 +59,43 @@ def table_2_winkler(inputs: IntervalsTableInputs) -> Table:
             READ_NOTE,
             WILSON_NOTE,
             *missing_notes(infinite),
-            *_temperatures(rows),
+            *_note_temperatures(rows),
             method_note(inputs.scores["method"].unique(maintain_order=True)),
         ),
-        published=_published_scores(rows),
+        published=_compare_published_scores(rows),
     )
 
 
-def _temperatures(rows: pl.DataFrame) -> list[str]:
+def _note_temperatures(rows: pl.DataFrame) -> list[str]:
     """A line for each chosen temperature, with its levels."""
     keys = ("model", "method", "temperature", "temperature_end")
     chosen = rows.drop_nulls("temperature").group_by(keys, maintain_order=True).agg("level")
     notes = []
     for model, method, temperature, end, levels in chosen.iter_rows():
-        whose = f"{model}, {method_title(method)}, {', '.join(map(level_title, levels))}"
-        notes.append(end_note(whose, temperature, end) if end else f"{whose}: T* {temperature:g}.")
+        subject = f"{model}, {method_title(method)}, {', '.join(map(level_title, levels))}"
+        notes.append(end_note(subject, temperature, end) if end else f"{subject}: T* {temperature:g}.")
     return notes
 
 
-def _whose(row: dict[str, Any]) -> str:
-    return ", ".join(_keys(row).values())
+def _join_keys(row: dict[str, Any]) -> str:
+    return ", ".join(_format_keys(row).values())
 
 
-def _published_scores(scores: pl.DataFrame) -> Table:
+def _compare_published_scores(scores: pl.DataFrame) -> Table:
     """The paper's Table 2 with ours, for models that the study has under the paper's names."""
-    theirs = _paper()
-    joined = theirs.join(scores, on=["model", "level", "method"], how="inner", maintain_order="left")
-    compared = joined.with_columns(difference=pl.col("score") - pl.col("published"))
-    headings = {**_KEYS, "score": "Score", "published": "Score: paper", "difference": "Score: difference"}
+    paper_scores = _read_paper_scores()
+    joined = paper_scores.join(scores, on=["model", "level", "method"], how="inner", maintain_order="left")
+    differences = joined.with_columns(difference=pl.col("score") - pl.col("published"))
+    headings = {**_KEY_HEADINGS, "score": "Score", "published": "Score: paper", "difference": "Score: difference"}
     note = "The paper's 500 + 500 questions are not published; this study uses others."
-    return Table("Mean Winkler score here and in the paper.", select_headings(compared, headings, WORDS), (note,))
+    return Table(
+        "Mean Winkler score here and in the paper.", select_headings(differences, headings, VALUE_FORMATS), (note,)
+    )
 
 
-def _paper() -> pl.DataFrame:
+def _read_paper_scores() -> pl.DataFrame:
     """The paper's Table 2: level, alpha, method, model, published."""
-    printed = pl.read_csv(PUBLISHED / "table_2_winkler.csv", schema_overrides={"level": pl.Float64})
+    printed = pl.read_csv(PUBLISHED_FOLDER / "table_2_winkler.csv", schema_overrides={"level": pl.Float64})
     return printed.unpivot(
         index=["level", "alpha", "method"], variable_name="model", value_name="published"
     ).drop_nulls("published")
@@ -101,12 +103,12 @@ def _paper() -> pl.DataFrame:
 
 def table_differences(inputs: IntervalsTableInputs) -> Table:
     """Tabulate the difference of each method's score from that of the stated intervals, and the calibrated choice."""
-    keys = [*_KEYS.values(), "Chosen"]
+    keys = [*_KEY_HEADINGS.values(), "Chosen"]
     numbers = ["Calibration coverage", "Calibration score", "Score", "Difference", "from", "to", "Questions"]
-    rows = list(_compared(inputs.scores.filter(half=CALIBRATION), inputs.differences))
+    rows = list(_compare_methods(inputs.scores.filter(half=CALIBRATION), inputs.differences))
     missing = []
     for row in inputs.differences.filter(half=TEST).drop_nulls("reason").iter_rows(named=True):
-        missing.append(("difference", row["reason"], _whose(row)))
+        missing.append(("difference", row["reason"], _join_keys(row)))
     return Table(
         "Mean Winkler score of each method on the test half, and its difference from that of the stated intervals.",
         number_frame(rows, keys, numbers),
@@ -122,17 +124,17 @@ def table_differences(inputs: IntervalsTableInputs) -> Table:
     )
 
 
-def _compared(calibration: pl.DataFrame, differences: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    for (model, level), own in differences.group_by("model", "level", maintain_order=True):
-        scores, folds = calibration.filter(model=model, level=level), own.filter(half=CALIBRATION)
-        chosen, _ = choice(scores, folds)
-        covered = dict(scores.select("method", "coverage").iter_rows())
-        before = dict(folds.select("method", "score").iter_rows())
-        for row in own.filter(half=TEST).iter_rows(named=True):
-            yield _keys(row) | {
+def _compare_methods(calibration: pl.DataFrame, differences: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    for (model, level), level_rows in differences.group_by("model", "level", maintain_order=True):
+        scores, folds = calibration.filter(model=model, level=level), level_rows.filter(half=CALIBRATION)
+        chosen, _ = choose_method(scores, folds)
+        coverage_by_method = dict(scores.select("method", "coverage").iter_rows())
+        score_by_method = dict(folds.select("method", "score").iter_rows())
+        for row in level_rows.filter(half=TEST).iter_rows(named=True):
+            yield _format_keys(row) | {
                 "Chosen": "chosen" if row["method"] == chosen else "",
-                "Calibration coverage": covered.get(row["method"]),
-                "Calibration score": before.get(row["method"]),
+                "Calibration coverage": coverage_by_method.get(row["method"]),
+                "Calibration score": score_by_method.get(row["method"]),
                 "Score": row["score"],
                 "Difference": row["difference"],
                 "from": row["lower"],
@@ -143,8 +145,13 @@ def _compared(calibration: pl.DataFrame, differences: pl.DataFrame) -> Iterator[
 
 def table_reductions(inputs: IntervalsTableInputs) -> Table:
     """Tabulate by how much conformal adjustment reduces the mean score over models, here and in the paper."""
-    here = inputs.differences.filter(half=TEST).select("model", "level", "method", pl.col("score").alias("published"))
-    rows = [*_reductions(here, "here"), *_reductions(_paper(), "the paper's Table 2")]
+    study_scores = inputs.differences.filter(half=TEST).select(
+        "model", "level", "method", pl.col("score").alias("published")
+    )
+    rows = [
+        *_compute_reductions(study_scores, "here"),
+        *_compute_reductions(_read_paper_scores(), "the paper's Table 2"),
+    ]
     numbers = ["Models", "Base", "Conformal", "Drop", "Drop, %", "Drop: text", "Drop, %: text"]
     return Table(
         "The mean Winkler score over models before and after conformal adjustment.",
@@ -156,31 +163,31 @@ def table_reductions(inputs: IntervalsTableInputs) -> Table:
     )
 
 
-def _reductions(scores: pl.DataFrame, whose: str) -> Iterator[dict[str, Any]]:
+def _compute_reductions(scores: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
     """The reduction of these scores: rows of model, level, method and `published`."""
-    both = scores.filter(pl.col("method").is_in(["base", "conformal"])).pivot(
+    method_scores = scores.filter(pl.col("method").is_in(["base", "conformal"])).pivot(
         on="method", index=["model", "level"], values="published", maintain_order=True
     )
-    if not {"base", "conformal"} <= set(both.columns):
+    if not {"base", "conformal"} <= set(method_scores.columns):
         return
-    finite = both.filter(pl.col("base").is_finite(), pl.col("conformal").is_finite())
+    finite = method_scores.filter(pl.col("base").is_finite(), pl.col("conformal").is_finite())
     means = finite.group_by("level").agg(pl.len(), pl.col("base").mean(), pl.col("conformal").mean()).sort("level")
     no_text: tuple[float | None, float | None] = (None, None)
     for level, n, base, conformal in means.iter_rows():
-        text = no_text if whose == "here" else _TEXT.get(level, no_text)
-        yield _reduction(whose, level_title(level), n, base, conformal, text)
-    of_paper = means.filter(pl.col("level").is_in(list(_TEXT)))
-    if len(of_paper) == len(_TEXT):
-        base, conformal = float(of_paper["base"].sum()), float(of_paper["conformal"].sum())
-        abstract = None if whose == "here" else 54.0
-        yield _reduction(whose, "all", of_paper["len"].min(), base, conformal, (None, abstract))
+        text = no_text if source == "here" else _TEXT_DROPS.get(level, no_text)
+        yield _make_reduction_row(source, level_title(level), n, base, conformal, text)
+    paper_levels = means.filter(pl.col("level").is_in(list(_TEXT_DROPS)))
+    if len(paper_levels) == len(_TEXT_DROPS):
+        base, conformal = float(paper_levels["base"].sum()), float(paper_levels["conformal"].sum())
+        abstract = None if source == "here" else 54.0
+        yield _make_reduction_row(source, "all", paper_levels["len"].min(), base, conformal, (None, abstract))
 
 
-def _reduction(
-    whose: str, level: str, n: Any, base: float, conformal: float, text: tuple[float | None, float | None]
+def _make_reduction_row(
+    source: str, level: str, n: Any, base: float, conformal: float, text: tuple[float | None, float | None]
 ) -> dict[str, Any]:
     return {
-        "Whose": whose,
+        "Whose": source,
         "Level": level,
         "Models": n,
         "Base": base,
@@ -192,5 +199,8 @@ def _reduction(
     }
 
 
-def _keys(row: dict[str, Any]) -> dict[str, Any]:
-    return {heading: WORDS[name](row[name]) if name in WORDS else row[name] for name, heading in _KEYS.items()}
+def _format_keys(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        heading: VALUE_FORMATS[name](row[name]) if name in VALUE_FORMATS else row[name]
+        for name, heading in _KEY_HEADINGS.items()
+    }

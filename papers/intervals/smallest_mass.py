@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from entropy_sentinel.statistics.array_types import Numbers
-from papers.intervals.interval_score import winkler
+from papers.intervals.interval_score import compute_winkler_scores
 
 # Sums of shares have rounding errors in their last bits: 0.6 + 0.3 must not exceed 0.9.
-_SAME = 1e-9
+_TOLERANCE = 1e-9
 
 
 class Distribution(NamedTuple):
@@ -21,7 +21,7 @@ class Distribution(NamedTuple):
     values: np.ndarray
     probabilities: np.ndarray
 
-    def scaled(self, temperature: float) -> "Distribution":
+    def scale(self, temperature: float) -> "Distribution":
         """P^(1 / temperature), normalised: flatter above 1. Raises ValueError unless it is above 0."""
         if not temperature > 0:
             raise ValueError(f"temperature must be above 0, got {temperature}")
@@ -29,7 +29,7 @@ class Distribution(NamedTuple):
         return Distribution(self.values, powers / powers.sum())
 
 
-def smallest_set(values: Numbers, probabilities: Numbers, coverage: float) -> np.ndarray:
+def find_smallest_set(values: Numbers, probabilities: Numbers, coverage: float) -> np.ndarray:
     """The smallest sorted set of values with a total probability above `coverage`, from distinct values, (k,).
 
     The likeliest are added first, of ties the smaller value. Returns all values if their sum does not exceed
@@ -37,18 +37,18 @@ def smallest_set(values: Numbers, probabilities: Numbers, coverage: float) -> np
     """
     values, probabilities = np.asarray(values, dtype=float), np.asarray(probabilities, dtype=float)
     order = np.lexsort((values, -probabilities))
-    enough = np.cumsum(probabilities[order]) > coverage + _SAME
+    enough = np.cumsum(probabilities[order]) > coverage + _TOLERANCE
     size = int(enough.argmax()) + 1 if enough.any() else len(values)
     return np.sort(values[order[:size]])
 
 
-def hulls(distributions: Sequence[Distribution], coverage: float) -> tuple[np.ndarray, np.ndarray]:
+def compute_hulls(distributions: Sequence[Distribution], coverage: float) -> tuple[np.ndarray, np.ndarray]:
     """The ends of the smallest interval around each question's smallest set: lower and upper, (n,) each."""
-    sets = [smallest_set(*distribution, coverage) for distribution in distributions]
+    sets = [find_smallest_set(*distribution, coverage) for distribution in distributions]
     return np.array([values[0] for values in sets], dtype=float), np.array([values[-1] for values in sets], dtype=float)
 
 
-def best_temperature(
+def find_best_temperature(
     distributions: Sequence[Distribution], true: Numbers, alphas: Sequence[float], grid: Sequence[float]
 ) -> float:
     """The temperature of the grid whose hulls have the smallest mean interval score over questions and targets.
@@ -58,11 +58,11 @@ def best_temperature(
     """
 
     def score(temperature: float) -> float:
-        scaled = [distribution.scaled(temperature) for distribution in distributions]
+        scaled = [distribution.scale(temperature) for distribution in distributions]
         scores = []
         for alpha in alphas:
-            lower, upper = hulls(scaled, 1 - alpha)
-            scores.append(winkler(lower, upper, true, alpha))
+            lower, upper = compute_hulls(scaled, 1 - alpha)
+            scores.append(compute_winkler_scores(lower, upper, true, alpha))
         return float(np.mean(scores))
 
     return min(grid, key=score)

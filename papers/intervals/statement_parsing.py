@@ -24,7 +24,7 @@ import polars as pl
 from entropy_sentinel.schemas.contract import Contract
 from entropy_sentinel.schemas.generation_schema import REFUSED, scan_traces
 from entropy_sentinel.schemas.response_schema import RESPONSE
-from papers.intervals.interval_frames import INTEGER_ANSWERS, STATED
+from papers.intervals.interval_frames import INTEGER_ANSWERS, STATED_INTERVALS
 
 # JSON's integers. A number with more digits does not fit a column, and is not meant as a power of ten.
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
@@ -38,18 +38,18 @@ class StatedInterval(NamedTuple):
     reason: str | None
 
 
-class Integer(NamedTuple):
+class StatedInteger(NamedTuple):
     """A power of ten; or null, and the reason."""
 
     value: int | None
     reason: str | None
 
 
-def stated_interval(text: str, finish_reason: str, farthest: int | None = None) -> StatedInterval:
+def parse_interval(text: str, finish_reason: str, farthest: int | None = None) -> StatedInterval:
     """Read the interval that a response states; with `farthest`, neither end may be farther from 0."""
-    if reason := _not_whole(finish_reason):
+    if reason := _explain_incomplete(finish_reason):
         return StatedInterval(None, None, reason)
-    pairs = _last_object(text)
+    pairs = _find_last_object(text)
     if pairs is None:
         return StatedInterval(None, None, "no_json")
     if sorted(key for key, _ in pairs) != ["L", "U"]:
@@ -65,24 +65,26 @@ def stated_interval(text: str, finish_reason: str, farthest: int | None = None) 
     return StatedInterval(lower, upper, None)
 
 
-def integer_alone(text: str, finish_reason: str, farthest: int | None = None) -> Integer:
+def parse_integer(text: str, finish_reason: str, farthest: int | None = None) -> StatedInteger:
     """Read a response that is only an integer; with `farthest`, it may not be farther from 0."""
-    if reason := _not_whole(finish_reason):
-        return Integer(None, reason)
+    if reason := _explain_incomplete(finish_reason):
+        return StatedInteger(None, reason)
     match = _INTEGER.fullmatch(text.strip())
     if not match:
-        return Integer(None, "no_integer")
+        return StatedInteger(None, "no_integer")
     value = int(match[0])
-    return Integer(None, "too_far") if farthest is not None and abs(value) > farthest else Integer(value, None)
+    if farthest is not None and abs(value) > farthest:
+        return StatedInteger(None, "too_far")
+    return StatedInteger(value, None)
 
 
-def _not_whole(finish_reason: str) -> str | None:
+def _explain_incomplete(finish_reason: str) -> str | None:
     if finish_reason.startswith(REFUSED):
         return "refused"
     return None if finish_reason == "stop" else "cut_off"
 
 
-def _no_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
@@ -91,43 +93,43 @@ _DECODER = json.JSONDecoder(
     object_pairs_hook=list,
     parse_int=lambda digits: int(digits) if _INTEGER.fullmatch(digits) else None,
     parse_float=lambda digits: None,
-    parse_constant=_no_constant,
+    parse_constant=_reject_constant,
 )
 
 
-def _last_object(text: str) -> list[tuple[str, Any]] | None:
+def _find_last_object(text: str) -> list[tuple[str, Any]] | None:
     """The members of the last JSON object of a text that is inside no other one; None without any.
 
     None also if objects are nested hundreds deep.
     """
-    last, place = None, text.find("{")
-    while place >= 0:
+    last, start = None, text.find("{")
+    while start >= 0:
         try:
-            last, end = _DECODER.raw_decode(text, place)
+            last, end = _DECODER.raw_decode(text, start)
         except RecursionError:
             return None
         except ValueError:
-            end = place + 1
-        place = text.find("{", end)
+            end = start + 1
+        start = text.find("{", end)
     return last
 
 
 def write_stated(generations: Sequence[str], level: float, farthest: int | None, output: str) -> None:
     """Write the intervals that a variant states at this level, from its traces on both benchmarks."""
-    _write(generations, {"level": level}, partial(stated_interval, farthest=farthest), STATED, output)
+    _write_readings(generations, {"level": level}, partial(parse_interval, farthest=farthest), STATED_INTERVALS, output)
 
 
 def write_integers(generations: Sequence[str], temperature: float, farthest: int | None, output: str) -> None:
     """Write the integers that a variant answers with at this temperature."""
-    _write(
-        generations, {"temperature": temperature}, partial(integer_alone, farthest=farthest), INTEGER_ANSWERS, output
+    _write_readings(
+        generations, {"temperature": temperature}, partial(parse_integer, farthest=farthest), INTEGER_ANSWERS, output
     )
 
 
-def _write(
+def _write_readings(
     generations: Sequence[str],
     about: dict[str, float],
-    read: Callable[[str, str], tuple[int | str | None, ...]],
+    parse: Callable[[str, str], tuple[int | str | None, ...]],
     contract: Contract,
     output: str,
 ) -> None:
@@ -135,7 +137,7 @@ def _write(
     columns = (*RESPONSE, "text", "finish_reason", probability.alias("probability"))
     frame = pl.concat([scan_traces(path).select(columns).collect() for path in generations])
     schema = {name: contract.schema[name] for name in ("lower", "upper", "value", "reason") if name in contract.schema}
-    readings = [read(*row) for row in frame.select("text", "finish_reason").iter_rows()]
+    readings = [parse(*row) for row in frame.select("text", "finish_reason").iter_rows()]
     columns_read = pl.DataFrame(readings, schema, orient="row")
     constants = [pl.lit(value).alias(name) for name, value in about.items()]
     rows = frame.with_columns(*constants, *columns_read)

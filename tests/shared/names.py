@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 55,
-    "prepositions": 0.2,
-    "participles": 33,
-    "one_word": 153,
+    "words": 11,
+    "prepositions": 0.0,
+    "participles": 22,
+    "one_word": 92,
     "returns": 0.0,
     "repeated_files": 0,
 }

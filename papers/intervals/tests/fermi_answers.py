@@ -130,7 +130,7 @@ def make_all(folder: Path, config: Config) -> dict[str, Any]:
     for benchmark in shown.halves:
         items[benchmark] = str(results / "benchmarks" / f"{benchmark}.parquet")
         write_benchmark(generation_requests.benchmark_settings(config, benchmark), items[benchmark])
-    levels, temperatures = shown.of_variants("stated"), shown.of_variants("integers")
+    levels, temperatures = shown.numbers_by_variant("stated"), shown.numbers_by_variant("integers")
     for model in config.run.models:
         made = []
         for benchmark in shown.halves:

@@ -146,7 +146,7 @@ def test_whatever_the_questions_are(seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("true", "alpha", "message"),
-    [([1, 2], 0.0, "alpha is 1 - level"), ([1, 2], 90, "was 90"), ([1], 0.1, "there are 2 and 1")],
+    [([1, 2], 0.0, "alpha is 1 - level"), ([1, 2], 90, "got 90"), ([1], 0.1, "there are 2 and 1")],
 )
 def test_what_cannot_be_fitted_is_refused(true: list, alpha: float, message: str) -> None:
     with pytest.raises(ValueError, match=message):

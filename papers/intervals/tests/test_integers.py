@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from papers.intervals.signal_families.integers.integers_family import compute
+from papers.intervals.signal_families.integers.integers_family import compute_integer_signals
 from papers.intervals.signal_families.integers.integers_frames import INTEGERS
 from papers.intervals.signal_families.integers.requery.integer_contexts import ask, unasked
 
@@ -175,7 +175,7 @@ def test_signals_are_of_the_integers_only(tmp_path: Path) -> None:
     engine = Written({"": {"1": 0.3, "2": 0.1, "no": 0.6}, "1": {END: 1.0}, "2": {END: 1.0}})
     responses = part(engine, 2, item_id=["b-0", "b-0"], sample=[0, 1])
     INTEGERS.write(ask(responses, engine, {"prune_below": 0.01}, {"model": "m"}), path, {})
-    result = compute(responses.lazy(), str(path))
+    result = compute_integer_signals(responses.lazy(), str(path))
     # 3/4 and 1/4.
     assert result["integer_entropy"][0] == pytest.approx(-0.75 * log(0.75) - 0.25 * log(0.25), rel=1e-6)
     assert result["integer_max"][0] == pytest.approx(0.75, rel=1e-6)

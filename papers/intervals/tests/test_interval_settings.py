@@ -34,8 +34,8 @@ def load(run: Any = None, **section: Any) -> Config:
 def test_levels_are_numbers_and_variants_that_are_not_run_are_left_out() -> None:
     config = load({"models": ["toy-99", "toy-integer-t0.5"]})
     shown = config.analyses.intervals
-    assert shown.of_variants("stated") == {"toy-99": 99.0}
-    assert shown.of_variants("integers") == {"toy-integer-t0.5": 0.5}
+    assert shown.numbers_by_variant("stated") == {"toy-99": 99.0}
+    assert shown.numbers_by_variant("integers") == {"toy-integer-t0.5": 0.5}
     assert shown.models["toy"].distribution is None
     assert config.left_out == [
         "analyses.intervals.models.toy: left out because not run: toy-90, toy-integer-t1",

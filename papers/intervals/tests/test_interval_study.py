@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 import yaml
 from fermi_answers import LEVELS, write_study
-from papers.intervals.interval_frames import ADJUSTED, DIFFERENCES, SCORES, SETS
+from papers.intervals.interval_frames import ADJUSTED_INTERVALS, DIFFERENCES, SCORES, SETS
 from workflow_runs import Project
 
 # A level, its repeated queries, and integers: every rule, with the demo's engine, which each job starts.
@@ -43,7 +43,7 @@ def test_made_up_answers_run_from_end_to_end_and_nothing_is_made_twice(tmp_path:
     assert project.planned() == {}
     folder = tmp_path / "results" / "toy" / "intervals"
     assert not (tmp_path / "results" / "toy" / "labels").exists()
-    adjusted, scores = ADJUSTED.read(folder / "adjusted.parquet"), SCORES.read(folder / "scores.parquet")
+    adjusted, scores = ADJUSTED_INTERVALS.read(folder / "adjusted.parquet"), SCORES.read(folder / "scores.parquet")
     assert set(adjusted["level"]) == set(LEVELS)
     # Each method has every question of both halves once.
     counts = adjusted.group_by("method", "level", "half").len()

@@ -15,10 +15,10 @@ from fermi_answers import LEVELS, make_all, variant, write_study
 from papers.intervals.interval_exhibits import ADJUSTMENTS, FIGURES, METHODS, TABLES
 from papers.intervals.interval_figures import write_figures
 from papers.intervals.interval_report import write_report
-from papers.intervals.interval_score import winkler
+from papers.intervals.interval_score import compute_winkler_scores
 from papers.intervals.interval_tables import IntervalsTableInputs, write_tables
 from papers.intervals.score_tables import table_2_winkler
-from papers.intervals.smallest_mass import smallest_set
+from papers.intervals.smallest_mass import find_smallest_set
 from scipy.stats import binomtest
 
 from entropy_sentinel.study.config.config_loading import load_config, read_config
@@ -83,7 +83,10 @@ def test_base_and_conformal_are_what_the_answers_say(made: dict[str, Any], level
     for method, margin in {"base": 0, "conformal": by}.items():
         moved = [(low - margin, high + margin, true) for low, high, true in new]
         row = shown.filter(Method=METHODS[method].title).row(0, named=True)
-        hits, costs = sum(low <= true <= high for low, high, true in moved), winkler(*zip(*moved, strict=True), alpha)
+        hits, costs = (
+            sum(low <= true <= high for low, high, true in moved),
+            compute_winkler_scores(*zip(*moved, strict=True), alpha),
+        )
         assert row["Questions"] == row["Compared"] == 106
         assert (row["Score"], row["Median score"]) == pytest.approx((np.mean(costs), np.median(costs)))
         expected = binomtest(hits, 106).proportion_ci(0.95, "wilson")
@@ -122,7 +125,7 @@ def test_coverage_by_log_probabilities_is_that_of_the_smallest_sets(made: dict[s
         weights = {int(t): (0.5 + 0.4 / (1 + len(t))) ** 2 for t in texts if re.fullmatch(r"-?\d+", t)}
         for level in LEVELS:
             probabilities = np.array([*weights.values()]) / sum(weights.values())
-            inside[level] += answer in smallest_set([*weights], probabilities, level / 100)
+            inside[level] += answer in find_smallest_set([*weights], probabilities, level / 100)
     shown = table(made, "3_coverage").filter(Distribution="sampled")
     assert dict(zip(shown["Level"], shown["In set"], strict=True)) == pytest.approx(
         {f"{level:g} %": n / 110 for level, n in inside.items()}
@@ -150,7 +153,7 @@ def test_methods_are_compared_on_the_same_questions(made: dict[str, Any]) -> Non
     assert set(shown["Questions"]) == {106}
     there = rows.group_by("item_id").agg(pl.col("lower").is_null().any()).filter(~pl.col("lower"))["item_id"]
     scores = {
-        method: winkler(own["lower"], own["upper"], own["true"], 0.1).mean()
+        method: compute_winkler_scores(own["lower"], own["upper"], own["true"], 0.1).mean()
         for (method,), own in rows.filter(pl.col("item_id").is_in(there.implode())).group_by("method")
     }
     for row in shown.iter_rows(named=True):

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 from papers.intervals.half_questions import Questions
-from papers.intervals.integer_beliefs import of_pass, of_samples, of_tokens
-from papers.intervals.interval_frames import ADJUSTED, DIFFERENCES, INTEGER_ANSWERS
-from papers.intervals.interval_methods import FittedMethods, available, end_of, of_model
-from papers.intervals.interval_report import summaries
-from papers.intervals.interval_scores import differences, scores
+from papers.intervals.integer_beliefs import convert_first_steps, convert_pass, convert_samples
+from papers.intervals.interval_frames import ADJUSTED_INTERVALS, DIFFERENCES, INTEGER_ANSWERS
+from papers.intervals.interval_methods import FittedMethods, adjust_model, list_available_methods, name_end
+from papers.intervals.interval_report import build_summaries
+from papers.intervals.interval_scores import compute_differences, compute_scores
 from papers.intervals.signal_families.integers.integers_frames import INTEGERS
 from papers.intervals.smallest_mass import Distribution
 from scipy.stats import binomtest
@@ -36,16 +36,16 @@ def questions(number: int, repeats: int = 1, readable: bool = True) -> Questions
 
 def test_methods_need_what_they_are_made_of() -> None:
     plain = ["base", "conformal", "normalised", "cqr"]
-    assert available(questions(3), LEVEL) == plain
-    assert available(questions(3, repeats=2), LEVEL) == [*plain, "tunnel"]
+    assert list_available_methods(questions(3), LEVEL) == plain
+    assert list_available_methods(questions(3, repeats=2), LEVEL) == [*plain, "tunnel"]
     grouped = replace(questions(3), group=np.array(["a", "b", "a"]))
-    assert available(grouped, LEVEL) == ["base", "conformal", "normalised", "mondrian", "cqr"]
+    assert list_available_methods(grouped, LEVEL) == ["base", "conformal", "normalised", "mondrian", "cqr"]
     once = replace(questions(3), samples={1.0: np.zeros((3, 2))})
-    assert available(once, LEVEL) == [*plain, "sampling", "self_consistency"]
+    assert list_available_methods(once, LEVEL) == [*plain, "sampling", "self_consistency"]
     twice = replace(once, samples={1.0: np.zeros((3, 2)), 0.5: np.zeros((3, 2))})
-    assert "temperature_search" in available(twice, LEVEL)
+    assert "temperature_search" in list_available_methods(twice, LEVEL)
     believed = replace(questions(1), beliefs=[Distribution(np.array([1.0]), np.array([1.0]))])
-    assert available(believed, LEVEL) == [*plain, "logprob", "logprob_scaled"]
+    assert list_available_methods(believed, LEVEL) == [*plain, "logprob", "logprob_scaled"]
 
 
 def test_conformal_shrinks_intervals_that_are_too_wide() -> None:
@@ -87,9 +87,9 @@ def test_a_temperature_is_chosen_on_the_known_questions() -> None:
 
 def test_a_level_with_too_few_questions_is_reported() -> None:
     """Seven questions reach 87.5 % at most, so that only the stated intervals of 90 % have ends."""
-    frame = ADJUSTED.frame([{"model": "m"} | row for row in of_model(questions(7), questions(5), 0, 1)])
-    compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1})))
-    message = summaries(pl.DataFrame(list(scores(frame, NONE_FAR))), compared)[0]
+    frame = ADJUSTED_INTERVALS.frame([{"model": "m"} | row for row in adjust_model(questions(7), questions(5), 0, 1)])
+    compared = DIFFERENCES.frame(list(compute_differences(frame, {"resamples": 10, "seed": 1})))
+    message = build_summaries(pl.DataFrame(list(compute_scores(frame, NONE_FAR))), compared)[0]
     assert (message.chosen, message.may_hold) == ("base", True)
     assert message.advice.startswith("No other method has finite ends at this level")
 
@@ -111,7 +111,7 @@ def test_scores_are_over_the_questions_of_all_methods_and_coverage_over_its_own(
         for place, one in enumerate(all_of)
     ]
     far = [("m", 90.0, "i2"), ("m", 99.0, "i0"), ("other", 90.0, "i0"), ("m", 90.0, "of the other half")]
-    base, sampling = scores(ADJUSTED.frame(rows), pl.DataFrame(far, NONE_FAR.schema, orient="row"))
+    base, sampling = compute_scores(ADJUSTED_INTERVALS.frame(rows), pl.DataFrame(far, NONE_FAR.schema, orient="row"))
     assert (base["n_questions"], base["n_too_far"]) == (3, 1)
     # Widths 2 and 0, and 20 for a distance of 1; widths 4 and 1: the miss by 8 (161) is on the third question.
     assert (base["score"], base["n_common"], base["n"], base["coverage"]) == (11.0, 2, 2, 0.5)
@@ -121,14 +121,14 @@ def test_scores_are_over_the_questions_of_all_methods_and_coverage_over_its_own(
 
 @pytest.mark.parametrize(("chosen", "end"), [(0.5, "smallest"), (1.0, None), (2.0, "largest")])
 def test_a_temperature_at_the_end_of_its_candidates_is_reported(chosen: float, end: str | None) -> None:
-    assert end_of(chosen, (0.5, 1.0, 2.0)) == end
+    assert name_end(chosen, (0.5, 1.0, 2.0)) == end
     rows = [_one(method, 9.0 - covered / 100, covered) for method, covered in {"base": 20, "sampling": 95}.items()]
     rows[1][0].update(temperature=chosen, temperature_end=end)
     frames = [
         pl.DataFrame([{"half": half} | row[number] for half in ("calibration", "test") for row in rows])
         for number in (0, 1)
     ]
-    (result,) = summaries(*frames)
+    (result,) = build_summaries(*frames)
     told = f"Sampling: T* {chosen:g} is the {end} candidate; a better one may lie beyond it."
     assert (told in result.advice) == (end is not None)
 
@@ -163,7 +163,7 @@ def test_what_does_not_hold_is_not_chosen_for_its_score(
     rows = [_one(method, score[method], number) for method, number in covered.items()]
     halves = [{"half": half} for half in ("calibration", "test")]
     frames = [pl.DataFrame([half | row[number] for half in halves for row in rows]) for number in (0, 1)]
-    (result,) = summaries(*frames)
+    (result,) = build_summaries(*frames)
     assert (result.chosen, result.may_hold) == (chosen, may_hold)
     assert result.advice.startswith(message)
 
@@ -185,30 +185,30 @@ def test_intervals_too_far_from_zero_are_counted_apart_from_answers_that_cannot_
 ) -> None:
     score, difference = _one("base", 9.0, 20)
     score |= {"n": n, "n_too_far": n_too_far} | ({} if n else {"coverage": None})
-    (result,) = summaries(*(pl.DataFrame([{"half": "test"} | row]) for row in (score, difference)))
+    (result,) = build_summaries(*(pl.DataFrame([{"half": "test"} | row]) for row in (score, difference)))
     assert result.n_unread == 100 - n - n_too_far
-    assert result.holds.endswith(message)
+    assert result.coverage_sentence.endswith(message)
 
 
 @pytest.mark.parametrize(("known", "new"), [(False, True), (True, False), (False, False)])
 def test_if_nothing_can_be_read_there_are_no_intervals_and_no_error(known: bool, new: bool) -> None:
-    rows = [{"model": "m"} | row for row in of_model(questions(7, 1, known), questions(5, 1, new), 0, 1)]
-    frame = ADJUSTED.frame(rows)
+    rows = [{"model": "m"} | row for row in adjust_model(questions(7, 1, known), questions(5, 1, new), 0, 1)]
+    frame = ADJUSTED_INTERVALS.frame(rows)
     test = frame.filter(half="test")
     assert test.filter(method="base")["lower"].null_count() == (0 if new else 5)
     assert test.filter(method="conformal")["lower"].null_count() == (0 if known and new else 5)
-    result = list(scores(frame, NONE_FAR))
+    result = list(compute_scores(frame, NONE_FAR))
     assert {row["n"] for row in result if row["half"] == "calibration"} == {7 if known else 0}
-    compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1})))
+    compared = DIFFERENCES.frame(list(compute_differences(frame, {"resamples": 10, "seed": 1})))
     reasons = dict(compared.filter(half="test").select("method", "reason").iter_rows())
     assert reasons.pop("base") == (None if new else "no question")
     assert all((reason == "no question") if known else (": 0, at" in reason) for reason in reasons.values())
-    message = summaries(pl.DataFrame(result), compared)[0]
+    message = build_summaries(pl.DataFrame(result), compared)[0]
     nothing = "No method can be chosen: there is no question on which all have a finite interval."
     chosen = "As stated has the lowest score of those that hold on the calibration half; on the test half it has no "
     chosen += "interval."
     assert message.advice == (chosen if known else nothing)
-    assert ("could be read" in message.holds) != new
+    assert ("could be read" in message.coverage_sentence) != new
 
 
 @pytest.mark.parametrize(
@@ -225,18 +225,20 @@ def test_a_method_that_cannot_be_fitted_on_every_fold_is_left_out_with_the_reaso
     lower, upper = known.stated[LEVEL]
     unreadable = np.setdiff1d(np.arange(100), readable)
     lower[unreadable] = upper[unreadable] = np.nan
-    frame = ADJUSTED.frame([{"model": "m"} | row for row in of_model(known, questions(40), 0, 1)])
+    frame = ADJUSTED_INTERVALS.frame([{"model": "m"} | row for row in adjust_model(known, questions(40), 0, 1)])
     message, least = "some fold has too few usable intervals to fit on: {}, at least {} are needed", {"cqr": 2}
     reasons = {method: message.format(there, least.get(method, 1)) for method, there in left_out.items()}
     assert dict(frame.drop_nulls("reason").select("method", "reason").iter_rows()) == reasons
     assert frame.drop_nulls("reason")["lower"].null_count() == 140 * len(left_out)
-    compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1}))).filter(half="test")
+    compared = DIFFERENCES.frame(list(compute_differences(frame, {"resamples": 10, "seed": 1}))).filter(half="test")
     assert {method: reason for method, reason in compared.select("method", "reason").iter_rows() if reason} == (
         reasons | dict.fromkeys({"conformal", "normalised", "cqr"} - {*reasons}, "an interval is infinite")
     )
     # What is left out takes no question from the others.
     assert compared.filter(method="base")["n"].item() == 40
-    assert summaries(pl.DataFrame(list(scores(frame, NONE_FAR))), compared)[0].holds.startswith("Of 40 ")
+    assert build_summaries(pl.DataFrame(list(compute_scores(frame, NONE_FAR))), compared)[
+        0
+    ].coverage_sentence.startswith("Of 40 ")
 
 
 @pytest.mark.parametrize(("method", "number"), [("conformal", 12), ("normalised", 12), ("cqr", 24)])
@@ -246,7 +248,7 @@ def test_the_answer_to_a_calibration_question_has_no_part_in_its_own_interval(me
     known.stated[LEVEL][0][:, 0] -= np.random.default_rng(0).integers(0, 4, number)
 
     def intervals(asked: Questions) -> dict[str, tuple[float, float]]:
-        rows = [row for row in of_model(asked, known, 0, 1) if row["half"] == "calibration"]
+        rows = [row for row in adjust_model(asked, known, 0, 1) if row["half"] == "calibration"]
         return {row["item_id"]: (row["lower"], row["upper"]) for row in rows if row["method"] == method}
 
     before, moved = intervals(known), set()
@@ -260,9 +262,9 @@ def test_the_answer_to_a_calibration_question_has_no_part_in_its_own_interval(me
 
 def test_kinds_that_one_half_lacks_are_left_out() -> None:
     grouped = replace(questions(6), group=np.array(["a", "b"] * 3))
-    methods = {row["method"] for row in of_model(grouped, questions(2), 0, 1)}
+    methods = {row["method"] for row in adjust_model(grouped, questions(2), 0, 1)}
     assert "mondrian" not in methods
-    methods = {row["method"] for row in of_model(grouped, replace(questions(2), group=np.array(["a", "c"])), 0, 1)}
+    methods = {row["method"] for row in adjust_model(grouped, replace(questions(2), group=np.array(["a", "c"])), 0, 1)}
     assert "mondrian" in methods
 
 
@@ -271,7 +273,7 @@ def test_distributions_of_a_pass_are_of_whole_integers_and_of_first_tokens() -> 
     row = about | {"values": [-1, 12], "logprobs": list(np.log([0.25, 0.5])), "missing": 0.25}
     row |= {"first_values": [1], "first_logprobs": [np.log(0.625)], "reason": None}
     none = about | {"item_id": "b-1", "reason": "no integer"}
-    whole, first = of_pass(INTEGERS.frame([dict.fromkeys(INTEGERS.schema) | one for one in (row, none)]))
+    whole, first = convert_pass(INTEGERS.frame([dict.fromkeys(INTEGERS.schema) | one for one in (row, none)]))
     assert (whole["basis"], whole["values"], whole["probabilities"]) == ("whole", [-1, 12], pytest.approx([0.25, 0.5]))
     assert whole["missing"] == pytest.approx(0.25)
     assert (first["basis"], first["values"], first["probabilities"]) == ("first_token", [1], pytest.approx([0.625]))
@@ -281,7 +283,7 @@ def test_first_tokens_that_are_integers_are_added_up_by_their_value() -> None:
     tokens = ["3", " 3", "-", "7", "three", "07", "-2"]
     shares = [0.3, 0.1, 0.2, 0.05, 0.05, 0.02, 0.08]
     row = {"model": "m", "benchmark": "b", "item_id": "b-0", "tokens": tokens, "logprobs": list(np.log(shares))}
-    (result,) = of_tokens(pl.DataFrame([row]))
+    (result,) = convert_first_steps(pl.DataFrame([row]))
     assert result["values"] == [-2, 3, 7]
     assert result["probabilities"] == pytest.approx([0.08, 0.4, 0.05])
     assert result["missing"] == pytest.approx(0.47)
@@ -295,7 +297,7 @@ def test_a_sampled_integer_counts_once_with_the_probability_of_its_likeliest_tex
             for n, (value, share) in enumerate(rows)
         ]
     )
-    (result,) = of_samples(frame)
+    (result,) = convert_samples(frame)
     assert result["values"] == [-4, 3]
     assert result["probabilities"] == pytest.approx([0.1, 0.2])
     assert result["missing"] == pytest.approx(0.7)

@@ -8,9 +8,9 @@ import time
 
 import polars as pl
 import pytest
-from papers.intervals.half_questions import exponents
+from papers.intervals.half_questions import read_exponents
 from papers.intervals.interval_exhibits import REASONS
-from papers.intervals.statement_parsing import integer_alone, stated_interval
+from papers.intervals.statement_parsing import parse_integer, parse_interval
 
 from entropy_sentinel.core.errors import InputError
 
@@ -79,7 +79,7 @@ INTERVALS: list[tuple[str, str, tuple[int, int] | str]] = [
 
 @pytest.mark.parametrize(("text", "expected"), [case[1:] for case in INTERVALS], ids=[case[0] for case in INTERVALS])
 def test_what_a_whole_response_states(text: str, expected: tuple[int, int] | str) -> None:
-    result = stated_interval(text, "stop")
+    result = parse_interval(text, "stop")
     if isinstance(expected, str):
         assert result == (None, None, expected)
         assert expected in REASONS
@@ -91,7 +91,7 @@ def test_what_a_whole_response_states(text: str, expected: tuple[int, int] | str
 @pytest.mark.parametrize("piece", ['{"a":', '{"a":[', '{"', "{ ", '{"\\"', '{"a":1,', "[{"])
 def test_the_time_is_in_proportion_to_the_text(piece: str) -> None:
     start = time.process_time()
-    assert stated_interval(piece * 20_000, "stop").reason == "no_json"
+    assert parse_interval(piece * 20_000, "stop").reason == "no_json"
     assert time.process_time() - start < 2
 
 
@@ -105,7 +105,7 @@ def test_the_time_is_in_proportion_to_the_text(piece: str) -> None:
     ],
 )
 def test_an_end_that_is_too_far_from_zero_is_not_a_power_of_ten(text: str, reason: str | None) -> None:
-    assert stated_interval(text, "stop", farthest=100).reason == reason
+    assert parse_interval(text, "stop", farthest=100).reason == reason
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_an_end_that_is_too_far_from_zero_is_not_a_power_of_ten(text: str, reaso
     [("length", "cut_off"), ("content_filter", "cut_off"), ("refused: the prompt is too long", "refused")],
 )
 def test_a_response_that_did_not_end_by_itself_states_nothing(finish: str, reason: str) -> None:
-    assert stated_interval(PLAIN, finish) == (None, None, reason)
-    assert integer_alone("3", finish) == (None, reason)
+    assert parse_interval(PLAIN, finish) == (None, None, reason)
+    assert parse_integer("3", finish) == (None, reason)
 
 
 @pytest.mark.parametrize(
@@ -129,13 +129,13 @@ def test_a_response_that_did_not_end_by_itself_states_nothing(finish: str, reaso
     ],
 )
 def test_only_an_integer_is_read(text: str, expected: int | None) -> None:
-    assert integer_alone(text, "stop") == (expected, None if expected is not None else "no_integer")
+    assert parse_integer(text, "stop") == (expected, None if expected is not None else "no_integer")
 
 
 def test_an_integer_that_is_too_far_is_the_number_itself() -> None:
-    assert integer_alone("1000000", "stop", farthest=100) == (None, "too_far")
-    assert integer_alone("-101", "stop", farthest=100) == (None, "too_far")
-    assert integer_alone("-100", "stop", farthest=100) == (-100, None)
+    assert parse_integer("1000000", "stop", farthest=100) == (None, "too_far")
+    assert parse_integer("-101", "stop", farthest=100) == (None, "too_far")
+    assert parse_integer("-100", "stop", farthest=100) == (-100, None)
 
 
 @pytest.mark.parametrize("reference", ["1_0", "１０", "10**400", "1" * 400, "1" * 5_000, "3.0", "", None])
@@ -144,10 +144,10 @@ def test_a_reference_that_is_not_a_power_of_ten_is_refused_in_a_short_message(re
     with pytest.raises(
         InputError, match="item 'q-1': its reference must be an integer of at most 18 digits"
     ) as refused:
-        exponents(items)
+        read_exponents(items)
     assert len(str(refused.value)) < 250
 
 
 def test_references_are_powers_of_ten_with_or_without_a_sign() -> None:
     items = pl.DataFrame({"item_id": ["a", "b", "c"], "reference": ["-3", "+10", "7"]})
-    assert exponents(items) == {"a": -3, "b": 10, "c": 7}
+    assert read_exponents(items) == {"a": -3, "b": 10, "c": 7}

@@ -7,13 +7,13 @@ import pytest
 from papers.intervals.perception_tunnel import (
     TemperatureSearch,
     asymptotic_covariance,
+    compute_stated_limits,
     empirical_interval,
     empirical_quantile,
-    perceived,
     perception_size,
     quantiles_of_quantiles,
-    simulate,
-    temperature_search,
+    search_temperatures,
+    simulate_queries,
     tunnel_index,
 )
 from scipy.stats import entropy, expon, norm, uniform
@@ -46,13 +46,13 @@ def test_quantiles_by_hand() -> None:
 def test_the_search_by_hand() -> None:
     """Two samples at 80 %: the interval is from the smaller to the larger. The truths are 0 and 3."""
     cold, warm = np.array([[0, 0], [2, 2]]), np.array([[-2, 0], [1, 4]])
-    result = temperature_search({0.2: cold, 1.0: warm}, [0, 3], alpha=0.2, penalty=0)
+    result = search_temperatures({0.2: cold, 1.0: warm}, [0, 3], alpha=0.2, penalty=0)
     # Cold: 0, and 10 for a distance of 1. Warm: widths of 2 and 3.
     assert result == [TemperatureSearch(1.0, 2.5, 1.0, 2.5), TemperatureSearch(0.2, 5.0, 0.5, 5.0)]
     # At 50 %, distance costs 4 and the interval is the same: cold is better but for its coverage of 0.5 being enough.
-    assert [one.temperature for one in temperature_search({0.2: cold, 1.0: warm}, [0, 3], 0.5, 1000)] == [0.2, 1.0]
+    assert [one.temperature for one in search_temperatures({0.2: cold, 1.0: warm}, [0, 3], 0.5, 1000)] == [0.2, 1.0]
     # At 60 %, 5 for the distance: 2.5 each; the coverage is 0.1 short, which costs 7 * 0.01.
-    result = temperature_search({0.2: cold, 1.0: warm}, [0, 3], alpha=0.4, penalty=7)
+    result = search_temperatures({0.2: cold, 1.0: warm}, [0, 3], alpha=0.4, penalty=7)
     assert [one.temperature for one in result] == [1.0, 0.2]
     assert [one.objective for one in result] == pytest.approx([2.5, 2.57])
 
@@ -60,10 +60,10 @@ def test_the_search_by_hand() -> None:
 def test_questions_without_an_answer_at_a_temperature_count_for_none() -> None:
     nan = np.nan
     cold, warm = np.array([[0, 0], [nan, nan], [2, 2]]), np.array([[nan, 0], [90, 90], [1, 4]])
-    result = temperature_search({0.2: cold, 1.0: warm}, [0, 50, 3], alpha=0.2, penalty=0)
+    result = search_temperatures({0.2: cold, 1.0: warm}, [0, 50, 3], alpha=0.2, penalty=0)
     assert [(one.temperature, one.score) for one in result] == [(1.0, 1.5), (0.2, 5.0)]
     with pytest.raises(ValueError, match="no question has a readable answer"):
-        temperature_search({0.2: cold[1:2], 1.0: warm[1:2]}, [50], alpha=0.2, penalty=0)
+        search_temperatures({0.2: cold[1:2], 1.0: warm[1:2]}, [50], alpha=0.2, penalty=0)
 
 
 def test_the_temperature_that_is_right_is_found() -> None:
@@ -71,7 +71,7 @@ def test_the_temperature_that_is_right_is_found() -> None:
     rng = np.random.default_rng(6)
     centre = rng.normal(0, 5, (300, 1))
     samples = {t: centre + rng.normal(0, t, (300, 100)) for t in (0.2, 0.5, 1.0, 2.0, 4.0)}
-    result = temperature_search(samples, (centre + rng.normal(0, 1, (300, 1)))[:, 0], alpha=0.1, penalty=10)
+    result = search_temperatures(samples, (centre + rng.normal(0, 1, (300, 1)))[:, 0], alpha=0.1, penalty=10)
     assert result[0].temperature == 1.0
     assert result[0].coverage == pytest.approx(0.9, abs=0.05)
 
@@ -84,7 +84,7 @@ DISTRIBUTIONS = {"uniform": uniform, "normal": norm, "exponential": expon}
 def test_quantiles_of_quantiles_are_those_of_the_whole(f: type, beta: float) -> None:
     """Theorem 1, whatever beta is: in 40,000 queries on the scale of F, to five standard errors."""
     for alpha in (0.1, 0.5):
-        lowers, uppers = simulate(f.ppf, beta, alpha, (1, 40_000), seed=7)
+        lowers, uppers = simulate_queries(f.ppf, beta, alpha, (1, 40_000), seed=7)
         result = np.concatenate(quantiles_of_quantiles(lowers, uppers, alpha))
         error = (1 - beta) * np.sqrt(alpha / 2 * (1 - alpha / 2) / 40_000)
         np.testing.assert_allclose(f.cdf(result), [alpha / 2, 1 - alpha / 2], rtol=0, atol=5 * error + 1e-9)
@@ -94,14 +94,14 @@ def test_quantiles_of_quantiles_are_those_of_the_whole(f: type, beta: float) -> 
 
 def test_queries_by_hand() -> None:
     """Uniform, beta 0.5, alpha 0.2: from I + 0.05 to I + 0.45."""
-    lowers, uppers = perceived(uniform.ppf, np.array([0.0, 0.25, 0.5]), 0.5, 0.2)
+    lowers, uppers = compute_stated_limits(uniform.ppf, np.array([0.0, 0.25, 0.5]), 0.5, 0.2)
     assert lowers.tolist() == pytest.approx([0.05, 0.3, 0.55])
     assert uppers.tolist() == pytest.approx([0.45, 0.7, 0.95])
     # Of three, the 0.1 quantile is the first and the 0.9 quantile the last; a query without an interval is none.
     lower, upper = quantiles_of_quantiles(np.array([[*lowers, np.nan]]), np.array([[*uppers, np.nan]]), 0.2)
     assert [lower[0], upper[0]] == pytest.approx([0.05, 0.95])
     with pytest.raises(ValueError, match=r"must be in \[0, 1\], got 1.2"):
-        simulate(uniform.ppf, 1.2, 0.1, (1, 1), seed=0)
+        simulate_queries(uniform.ppf, 1.2, 0.1, (1, 1), seed=0)
 
 
 @pytest.mark.parametrize("beta", [0.2, 0.6, 0.9])
@@ -115,7 +115,7 @@ def test_the_estimator_varies_as_the_covariance_says(f: type, beta: float) -> No
     """
     alpha, m, runs = 0.2, 1000, 2000
     ends = f.ppf([alpha / 2, 1 - alpha / 2])
-    estimates = quantiles_of_quantiles(*simulate(f.ppf, beta, alpha, (runs, m), seed=8), alpha)
+    estimates = quantiles_of_quantiles(*simulate_queries(f.ppf, beta, alpha, (runs, m), seed=8), alpha)
     result, expected = np.cov(estimates) * m, asymptotic_covariance(alpha, beta, tuple(f.pdf(ends)))
     np.testing.assert_allclose(np.diag(result), np.diag(expected), rtol=4 * np.sqrt(2 / (runs - 1)))
     assert expected[0, 1] / np.sqrt(expected[0, 0] * expected[1, 1]) == pytest.approx(1 / 9)
@@ -138,7 +138,7 @@ def test_perception_size_is_found_from_stated_intervals(beta: float) -> None:
     levels, truths = [0.9, 0.95, 0.99, 0.998], norm.rvs(size=20_000, random_state=10)
     shares = []
     for seed, level in enumerate(levels):
-        lower, upper = simulate(norm.ppf, beta, 1 - level, (20_000,), seed)
+        lower, upper = simulate_queries(norm.ppf, beta, 1 - level, (20_000,), seed)
         shares.append(contains_truth(lower, upper, truths).mean())
     error = np.sqrt(beta * (1 - beta) / 20_000)
     assert perception_size(levels, shares) == pytest.approx(beta, abs=4 * error)

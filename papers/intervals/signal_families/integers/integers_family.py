@@ -32,7 +32,7 @@ _ENTROPY = "entropy of the distribution over only the integers that the model ma
 _MAX = "probability of the likeliest of these integers"
 
 
-def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
+def compute_integer_signals(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """A row per response, in order: the signals, or the reason in `integers_reason`.
 
     `asked` is the file of the pass. The probabilities are divided by their sum.
@@ -50,7 +50,7 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     )
 
 
-def _asking() -> ModuleType:
+def _import_requery() -> ModuleType:
     from papers.intervals.signal_families.integers.requery import integer_contexts
 
     return integer_contexts
@@ -65,11 +65,11 @@ FAMILY = Family(
     # Only the first response to each item, because the prompt is the same.
     asks=EnginePass(
         INTEGERS,
-        asking=_asking,
+        asking=_import_requery,
         version=1,
         alike=(("values", "logprobs"), ("first_values", "first_logprobs")),
         first_responses=lambda settings: 1,
     ),
     settings=Integers,
-    compute=compute,
+    compute=compute_integer_signals,
 )

@@ -47,12 +47,12 @@ class TokenSequence:
     logprob: float = 0.0
 
 
-def search(
-    prompts: Sequence[Sequence[int]], engine: TokenIdEngine, ends: Collection[int], prune_below: float
+def search_integers(
+    prompts: Sequence[Sequence[int]], engine: TokenIdEngine, end_tokens: Collection[int], prune_below: float
 ) -> list[IntegerLogprobs]:
     """The integers after each prompt, in order.
 
-    `ends` are the tokens that end the model's turn, never digits. Prefixes of integers with a probability below
+    `end_tokens` are those that end the model's turn, never digits. Prefixes of integers with a probability below
     `prune_below` are not followed.
     """
     results = [IntegerLogprobs() for _ in prompts]
@@ -60,41 +60,41 @@ def search(
     while prefixes:
         contexts = ([*prompts[prefix.prompt], *prefix.token_ids] for prefix in prefixes)
         steps = collect_answers(engine.next_tokens(contexts), len(prefixes), "contexts")
-        for before, step in zip(prefixes, steps, strict=True):
-            results[before.prompt].refused = results[before.prompt].refused or step.refused
-        longer = list(_longer(prefixes, steps, engine))
+        for parent, step in zip(prefixes, steps, strict=True):
+            results[parent.prompt].refused = results[parent.prompt].refused or step.refused
+        extensions = list(_extend_prefixes(prefixes, steps, engine))
         prefixes = []
-        for before, after in longer:
-            added = after.text.removeprefix(before.text)
-            if after.token_ids[-1] in ends and not added.isdecimal():
-                if _INTEGER.fullmatch(before.text):
-                    _add(results[after.prompt].whole, before.text, after.logprob)
+        for parent, child in extensions:
+            added_text = child.text.removeprefix(parent.text)
+            if child.token_ids[-1] in end_tokens and not added_text.isdecimal():
+                if _INTEGER.fullmatch(parent.text):
+                    _add_logprob(results[child.prompt].whole, parent.text, child.logprob)
             # A token without a text is another special token, or a part of a character.
-            elif added and _BEGINNING.fullmatch(after.text):
-                if not before.token_ids and _INTEGER.fullmatch(after.text):
-                    _add(results[after.prompt].first, after.text, after.logprob)
-                if after.logprob >= np.log(prune_below):
-                    prefixes.append(after)
+            elif added_text and _BEGINNING.fullmatch(child.text):
+                if not parent.token_ids and _INTEGER.fullmatch(child.text):
+                    _add_logprob(results[child.prompt].first, child.text, child.logprob)
+                if child.logprob >= np.log(prune_below):
+                    prefixes.append(child)
     return results
 
 
-def _longer(
+def _extend_prefixes(
     prefixes: Sequence[TokenSequence], steps: Sequence[NextToken], engine: TokenIdEngine
 ) -> Iterator[tuple[TokenSequence, TokenSequence]]:
     """Extend each open prefix by each of its likely next tokens; yield it before and after."""
-    longer: list[tuple[TokenSequence, tuple[int, ...], float]] = []
-    for before, step in zip(prefixes, steps, strict=True):
+    extensions: list[tuple[TokenSequence, tuple[int, ...], float]] = []
+    for parent, step in zip(prefixes, steps, strict=True):
         for token, logprob in zip(step.token_ids, step.logprobs, strict=True):
             if logprob > -np.inf:
-                longer.append((before, (*before.token_ids, int(token)), before.logprob + float(logprob)))
+                extensions.append((parent, (*parent.token_ids, int(token)), parent.logprob + float(logprob)))
     # Whole sequences, because a token's text may differ at the beginning.
-    different = list(dict.fromkeys(ids for _, ids, _ in longer))
-    texts = dict(zip(different, engine.token_texts(different), strict=True))
-    for before, ids, logprob in longer:
-        yield before, TokenSequence(before.prompt, ids, "".join(texts[ids]), logprob)
+    distinct_ids = list(dict.fromkeys(ids for _, ids, _ in extensions))
+    texts = dict(zip(distinct_ids, engine.token_texts(distinct_ids), strict=True))
+    for parent, ids, logprob in extensions:
+        yield parent, TokenSequence(parent.prompt, ids, "".join(texts[ids]), logprob)
 
 
-def _add(logprobs: dict[int, float], text: str, logprob: float) -> None:
+def _add_logprob(logprobs: dict[int, float], text: str, logprob: float) -> None:
     """Add to the probability of an integer, which may be written in several ways: ` 5` and `5`."""
     logprobs[int(text)] = float(np.logaddexp(logprobs.get(int(text), -np.inf), logprob))
 
@@ -111,24 +111,24 @@ def ask(
 
     Answers end with the tokens that ended the model's own answers. `settings` is the config's section.
     """
-    first = part.filter(sample=0)
-    ends = set(part.filter(finish_reason="stop")["token_ids"].list.last().drop_nulls())
-    later = _without(part.filter(pl.col("sample") > 0), pl.lit(_LATER))
-    if not ends:
-        return pl.concat([_without(first, pl.lit(_NO_END)), later])
-    results = search(first["prompt_ids"].to_list(), engine, ends, settings["prune_below"])
+    first_rows = part.filter(sample=0)
+    end_tokens = set(part.filter(finish_reason="stop")["token_ids"].list.last().drop_nulls())
+    later_rows = _make_empty_rows(part.filter(pl.col("sample") > 0), pl.lit(_LATER))
+    if not end_tokens:
+        return pl.concat([_make_empty_rows(first_rows, pl.lit(_NO_END)), later_rows])
+    results = search_integers(first_rows["prompt_ids"].to_list(), engine, end_tokens, settings["prune_below"])
     rows = []
-    for identity, result in zip(first.select(RESPONSE).to_dicts(), results, strict=True):
-        rows.append(identity | _row(result))
-    return pl.concat([INTEGERS.frame(rows), later])
+    for identity, result in zip(first_rows.select(RESPONSE).to_dicts(), results, strict=True):
+        rows.append(identity | _make_columns(result))
+    return pl.concat([INTEGERS.frame(rows), later_rows])
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     """Rows without a distribution for responses that cannot be asked about; their `unusable` has the reason."""
-    return _without(part, pl.col("unusable"))
+    return _make_empty_rows(part, pl.col("unusable"))
 
 
-def _row(result: IntegerLogprobs) -> dict[str, Any]:
+def _make_columns(result: IntegerLogprobs) -> dict[str, Any]:
     """The columns of a response from the pass."""
     if result.refused or not result.whole:
         return {"reason": f"refused: {result.refused}" if result.refused else _NONE}
@@ -142,6 +142,6 @@ def _row(result: IntegerLogprobs) -> dict[str, Any]:
     }
 
 
-def _without(part: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
+def _make_empty_rows(part: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
     """Rows without a distribution."""
     return INTEGERS.frame(part.select(*RESPONSE, reason=reason).to_dicts())
