@@ -77,32 +77,43 @@ class IntervalsSummary:
         """Sentences with the method that the calibration half recommends, and its result on the test half."""
         if self.chosen is None:
             return "No method can be chosen: there is no question on which all have a finite interval."
-        chosen_row, title = self.scores[self.chosen], method_title(self.chosen)
-        if chosen_row["coverage"] is None:
-            return f"{title} {self._reason}; on the test half it has no interval."
-        adjusted_scores = [row["score"] for name, row in self.differences.items() if name != "base"]
-        if not any(score is not None and math.isfinite(score) for score in adjusted_scores):
+        if self.scores[self.chosen]["coverage"] is None:
+            return f"{method_title(self.chosen)} {self._selection_reason}; on the test half it has no interval."
+        if not self._has_finite_adjustment:
             return "No other method has finite ends at this level: the calibration half has too few questions."
         if self.chosen == "base":
-            advice = f"Use them as they are: no other {'that holds ' if self.may_hold else ''}has a lower score"
-            return f"{advice} on the calibration half."
-        coverage, score = _format_coverage(chosen_row), self._compare_score()
-        result = f"On the test half, {coverage} of intervals contain the truth, its score is {score}."
-        if end := chosen_row.get("temperature_end"):
-            result += f" {end_note(title, chosen_row['temperature'], end)}"
+            alternative = "no other that holds" if self.may_hold else "no other"
+            return f"Use them as they are: {alternative} has a lower score on the calibration half."
+        return self._recommend_adjustment(self.chosen)
+
+    @property
+    def _has_finite_adjustment(self) -> bool:
+        scores = [row["score"] for name, row in self.differences.items() if name != "base"]
+        return any(score is not None and math.isfinite(score) for score in scores)
+
+    def _recommend_adjustment(self, method: str) -> str:
+        title, result = method_title(method), self._describe_test_result(method)
         if not self.may_hold:
-            return f"No method with finite intervals reaches this level. {title} {self._reason}. {result}"
-        advice = f"Use {title}: it {self._reason}. {result}"
-        if self.best in (None, self.chosen):
+            return f"No method with finite intervals reaches this level. {title} {self._selection_reason}. {result}"
+        advice = f"Use {title}: it {self._selection_reason}. {result}"
+        if self.best in (None, method):
             return advice
         return f"{advice} Regardless of coverage, {method_title(str(self.best))} has the lowest score on the test half."
 
+    def _describe_test_result(self, method: str) -> str:
+        row = self.scores[method]
+        coverage, score = _format_coverage(row), self._compare_score(method)
+        result = f"On the test half, {coverage} of intervals contain the truth, its score is {score}."
+        if end := row.get("temperature_end"):
+            result += f" {end_note(method_title(method), row['temperature'], end)}"
+        return result
+
     @property
-    def _reason(self) -> str:
+    def _selection_reason(self) -> str:
         return f"has the lowest score {'of those that hold ' if self.may_hold else ''}on the calibration half"
 
-    def _compare_score(self) -> str:
-        row = self.differences[str(self.chosen)]
+    def _compare_score(self, method: str) -> str:
+        row = self.differences[method]
         if row["difference"] is None:
             return f"not compared because {row['reason']}"
         ends = format_interval(row, "+.1f")
