@@ -13,7 +13,7 @@ use rule cpu_job as compared_page with:
         estimates=expand(
             ESTIMATES,
             model=COMPARED.models,
-            group=group_estimates.group_file(training_groups.group_id(COMPARED_GROUP["benchmarks"])),
+            group=group_estimates.group_file(group_estimates.group_id(COMPARED_GROUP["benchmarks"])),
             allow_missing=True,
         ),
     output:

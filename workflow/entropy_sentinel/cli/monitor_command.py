@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Exit statuses: an error, an alert, no slice with enough responses.
 ERROR, ALERT, NOTHING = 1, 4, 5
-# If several apply, the first one. Documents repeat it (tests/docs/test_facts.py).
+# If several apply, the first one. Documents repeat it (tests/docs/test_document_facts.py).
 PRECEDENCE = (ALERT, ERROR, NOTHING, INCOMPLETE_STATUS)
 # Default number of responses that the page shows for each alert.
 BEHIND = 5
