@@ -29,7 +29,7 @@ import numpy as np
 from tabulate import tabulate
 
 from entropy_sentinel.estimators.verdict import LEVELS, NO_USE, TOO_FEW, USABLE, decide_verdict
-from entropy_sentinel.statistics.predictive_posterior import CAUTIOUS, MEAN_DISTANCE, Prior
+from entropy_sentinel.statistics.predictive_posterior import CAUTIOUS, MEAN_ABS_NORMAL, Prior
 from entropy_sentinel.statistics.slice_intervals import Residuals
 
 SIZES = (3, 4, 6, 9, 19)
@@ -47,7 +47,7 @@ Errors = Callable[[np.random.Generator, np.ndarray, float], np.ndarray]
 
 
 def normal(rng: np.random.Generator, p: np.ndarray, aee: float) -> np.ndarray:
-    return aee / MEAN_DISTANCE * rng.normal(size=p.shape)
+    return aee / MEAN_ABS_NORMAL * rng.normal(size=p.shape)
 
 
 def heavy(rng: np.random.Generator, p: np.ndarray, aee: float) -> np.ndarray:
@@ -70,7 +70,7 @@ def grouped(rng: np.random.Generator, p: np.ndarray, aee: float, groups: np.ndar
     """Normal errors, of whose variance this share is the same for all domains of a group; `groups` is (n_domains,)."""
     between = rng.normal(size=(len(p), groups.max() + 1))[:, groups]
     within = rng.normal(size=p.shape)
-    return aee / MEAN_DISTANCE * (math.sqrt(share) * between + math.sqrt(1 - share) * within)
+    return aee / MEAN_ABS_NORMAL * (math.sqrt(share) * between + math.sqrt(1 - share) * within)
 
 
 class Case(NamedTuple):

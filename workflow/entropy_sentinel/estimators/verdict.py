@@ -17,7 +17,7 @@ from entropy_sentinel.estimators.verdict_limits import DEFAULT, USABLE_SHARE, Li
 from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.large_error import LargeErrorRate
-from entropy_sentinel.statistics.predictive_posterior import MEAN_DISTANCE, Spread
+from entropy_sentinel.statistics.predictive_posterior import MEAN_ABS_NORMAL, Spread
 from entropy_sentinel.statistics.slice_intervals import Residuals
 
 # The largest number of further domains that advice recommends.
@@ -176,7 +176,7 @@ def _describe_judged(residuals: Residuals, n_judged: int) -> str:
     """That the verdict was reached with a judge, if it was; the observed errors then contain its noise."""
     if not n_judged:
         return ""
-    noise = float(np.sqrt(residuals.variances.mean()) * MEAN_DISTANCE)
+    noise = float(np.sqrt(residuals.variances.mean()) * MEAN_ABS_NORMAL)
     which = "all" if n_judged == len(residuals) else f"{n_judged:,}"
     return f"; true accuracies of {which} of them rest on a judge, and are off by {noise:.3f} themselves"
 

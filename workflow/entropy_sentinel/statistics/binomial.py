@@ -19,26 +19,29 @@ _TOLERANCE = 1e-12
 def binomial_interval(share: float, n: float, level: float) -> tuple[float, float]:
     """The interval of `level` for a share of `n` independent labels; n and the count may be fractions.
 
-    At the lower limit, a count of at least the observed one has the probability (1 - level) / 2, where the observed
-    count itself has the weight OWN_SHARE. The upper limit is the mirror image.
-    """
-    tail, successes = (1 - level) / 2, share * n
+    With X binomial with n and p, s = share n the observed count and w = OBSERVED_WEIGHT (mid-P for w = 1/2), the limits
+    are the shares p with
 
-    def tail_probability(p: float, count: float) -> float:
+        lower: P(X > s) + w P(X = s) = (1 - level) / 2
+        upper: P(X < s) + w P(X = s) = (1 - level) / 2
+    """
+    tail, s, w = (1 - level) / 2, share * n, OBSERVED_WEIGHT
+
+    def probability_from(count: float, p: float) -> float:
         """P(X >= count) for X binomial with n and p."""
         if count <= 0:
             return 1.0
         return float(betainc(count, n - count + 1, p)) if count < n + 1 else 0.0
 
     def upper_tail(p: float) -> float:
-        observed, beyond = tail_probability(p, successes), tail_probability(p, successes + 1)
-        return OBSERVED_WEIGHT * observed + (1 - OBSERVED_WEIGHT) * beyond
+        # P(X > s) + w P(X = s), because P(X = s) = P(X >= s) - P(X >= s + 1).
+        return w * probability_from(s, p) + (1 - w) * probability_from(s + 1, p)
 
     def lower_tail(p: float) -> float:
-        observed, beyond = tail_probability(p, successes), tail_probability(p, successes + 1)
-        return 1 - OBSERVED_WEIGHT * beyond - (1 - OBSERVED_WEIGHT) * observed
+        # P(X < s) + w P(X = s): here P(X >= s + 1) has the weight w.
+        return 1 - w * probability_from(s + 1, p) - (1 - w) * probability_from(s, p)
 
     # A weighted mean of equal labels has rounding errors: 15 of 15 can give 0.9999999999999999.
-    lower = 0.0 if successes <= _TOLERANCE * n else brentq(lambda p: upper_tail(p) - tail, 0, 1)
-    upper = 1.0 if successes >= (1 - _TOLERANCE) * n else brentq(lambda p: lower_tail(p) - tail, 0, 1)
+    lower = 0.0 if s <= _TOLERANCE * n else brentq(lambda p: upper_tail(p) - tail, 0, 1)
+    upper = 1.0 if s >= (1 - _TOLERANCE) * n else brentq(lambda p: lower_tail(p) - tail, 0, 1)
     return float(lower), float(upper)

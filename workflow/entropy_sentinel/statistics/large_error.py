@@ -38,7 +38,7 @@ _PRIOR = np.log(-np.diff(betaincc(_PRIOR_LARGE, _PRIOR_SMALL, _EDGES)))
 _LEAST_VARIANCE = 1e-6
 # Quantiles of a standard normal error.
 _QUANTILES = ndtri((np.arange(40) + 0.5) / 40)
-# The grid of probabilities that a group behaves as a unit.
+# The grid of probabilities u that a group behaves as a unit, (n_probabilities, 1, 1); each is equally likely.
 _UNIT_PROBABILITIES = (np.arange(20) + 0.5)[:, None, None] / 20
 
 
@@ -91,35 +91,45 @@ def _error_densities(
     errors: np.ndarray, label_variances: np.ndarray, limit: float, small_variance: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """The densities of the domains' errors if they are far off, and if they are not, (k,) each."""
-    noise, distance = np.sqrt(np.maximum(label_variances, _LEAST_VARIANCE)), np.minimum(np.abs(errors), 1.5 * limit)
+    noise = np.sqrt(np.maximum(label_variances, _LEAST_VARIANCE))
+    # Far off: the true error has density 1 / (2 limit) on limit .. 2 limit and on -2 limit .. -limit, plus the noise.
+    distance = np.minimum(np.abs(errors), 1.5 * limit)
     one_side = ndtr((2 * limit - distance) / noise) - ndtr((limit - distance) / noise)
     other_side = ndtr((2 * limit + distance) / noise) - ndtr((limit + distance) / noise)
     large_density = np.maximum((one_side + other_side) / (2 * limit), _TINY)
+    # Not far off: normal with mean 0.
     variance = noise**2 + small_variance
-    return large_density, np.maximum(np.exp(-(errors**2) / (2 * variance)) / np.sqrt(2 * math.pi * variance), _TINY)
+    small_density = np.exp(-(errors**2) / (2 * variance)) / np.sqrt(2 * math.pi * variance)
+    return large_density, np.maximum(small_density, _TINY)
 
 
 def _log_likelihood(large_densities: np.ndarray, small_densities: np.ndarray, groups: Names | None) -> np.ndarray:
     """The log-likelihood of the errors of k domains, for each share of the grid, (n_shares,), up to a constant.
 
-    `large_densities` and `small_densities`, (k,), are the densities of a domain's error if it is far off, and if it is
-    not.
+    `large_densities` L and `small_densities` S, (k,), are the densities of a domain's error if it is far off, and if it
+    is not. For a share q, and a probability u that a group g behaves as a unit, it is the product over groups
+
+        u (q prod_g L + (1 - q) prod_g S) + (1 - u) prod_g (q L + (1 - q) S)
+
+    and its mean over u is the likelihood of q.
     """
-    # Of each domain by itself, (k, n_shares).
+    # Of each domain by itself, log(q L + (1 - q) S), (k, n_shares).
     independent = np.log(_SHARES * large_densities[:, None] + (1 - _SHARES) * small_densities[:, None])
-    names, places = np.unique(
+    names, group_numbers = np.unique(
         np.arange(len(large_densities)) if groups is None else np.asarray(groups), return_inverse=True
     )
     if len(names) == len(large_densities):
         return np.asarray(independent.sum(axis=0))
     # Of each group as a unit, (n_groups, n_shares): all of its domains are far off, or none.
-    members = np.eye(len(names))[:, places]
+    membership = np.eye(len(names))[:, group_numbers]
     # Minus infinity times 0 in the matrix product would be NaN.
-    log_large = members @ np.log(np.maximum(large_densities, _TINY))[:, None]
-    log_small = members @ np.log(np.maximum(small_densities, _TINY))[:, None]
+    log_large = membership @ np.log(np.maximum(large_densities, _TINY))[:, None]
+    log_small = membership @ np.log(np.maximum(small_densities, _TINY))[:, None]
     as_unit = np.logaddexp(np.log(_SHARES) + log_large, np.log(1 - _SHARES) + log_small)
+    # (n_probabilities, n_groups, n_shares).
     group_likelihoods = np.logaddexp(
-        np.log(_UNIT_PROBABILITIES) + as_unit, np.log(1 - _UNIT_PROBABILITIES) + members @ independent
+        np.log(_UNIT_PROBABILITIES) + as_unit, np.log(1 - _UNIT_PROBABILITIES) + membership @ independent
     )
+    # The product over groups, then the sum over u, which all have the same prior: (n_shares,).
     likelihood: np.ndarray = logsumexp(group_likelihoods.sum(axis=1), axis=0)
     return likelihood

@@ -47,7 +47,7 @@ class Prior(NamedTuple):
 CAUTIOUS = Prior(scale=0.18, freedom=1.5)
 
 # The mean absolute value of a standard normal variable.
-MEAN_DISTANCE = math.sqrt(2 / math.pi)
+MEAN_ABS_NORMAL = math.sqrt(2 / math.pi)
 # The grid of spreads: sums over it equal integrals to four digits.
 _SPREADS = np.exp(np.linspace(math.log(0.003), math.log(3000), 481))
 # Limits of Newton's method, which converges from the left because coverage is a concave function of the half width.
@@ -98,17 +98,18 @@ class Spread:
         """The posterior after `n_domains` domains with this mean squared error and label variance."""
         variance = _SPREADS**2 + label_variance
         with np.errstate(divide="ignore"):
+            # n normal errors: log-likelihood -n/2 (log v + mean square / v), v = s^2 + label variance.
             return Spread(
                 _normalise_weights(np.log(self.weights) - n_domains * 0.5 * (np.log(variance) + mean_square / variance))
             )
 
     def mean_error_below(self, limit: float) -> float:
         """The probability that the mean absolute error on new domains is at most `limit`."""
-        return float(np.interp(math.log(limit / MEAN_DISTANCE), np.log(_SPREADS), self._cumulative_weights()))
+        return float(np.interp(math.log(limit / MEAN_ABS_NORMAL), np.log(_SPREADS), self._cumulative_weights()))
 
     def mean_error_limit(self, confidence: float) -> float:
         """The one-sided upper limit, at `confidence`, of the mean absolute error on new domains."""
-        return MEAN_DISTANCE * math.exp(np.interp(confidence, self._cumulative_weights(), np.log(_SPREADS)))
+        return MEAN_ABS_NORMAL * math.exp(np.interp(confidence, self._cumulative_weights(), np.log(_SPREADS)))
 
     def posterior_mean(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
         """The posterior mean of a function of the spread."""
@@ -116,7 +117,10 @@ class Spread:
         return float(function(_SPREADS[support]) @ self.weights[support])
 
     def density(self, errors: Numbers, variance: float) -> np.ndarray:
-        """The density of each error on a slice with this sampling variance, (n,), up to a factor."""
+        """The density of each of n errors on a slice with this sampling variance, (n,), up to a factor.
+
+        It is the mean over s of the normal density with variance s^2 + `variance`.
+        """
         support = self.weights > _NO_WEIGHT
         deviations = np.sqrt(_SPREADS[support] ** 2 + variance)
         z = np.asarray(errors, dtype=float)[:, None] / deviations
@@ -125,7 +129,7 @@ class Spread:
 
     def half_widths(self, variances: Numbers, level: float) -> np.ndarray:
         """Half the widths of the predictive intervals of slices with these sampling variances, (n_slices,)."""
-        distinct, places = np.unique(np.asarray(variances, dtype=float), return_inverse=True)
+        distinct, positions = np.unique(np.asarray(variances, dtype=float), return_inverse=True)
         begin = np.zeros(len(distinct))
         if len(distinct) > 4 * _FEW_VARIANCES:
             # Between the solutions for a few variances, Newton's method needs two steps in place of ten.
@@ -137,19 +141,23 @@ class Spread:
             for at in range(0, len(distinct), _BATCH)
         ]
         # Rounded, because the last bits depend on which variances are computed together.
-        return np.concatenate(parts).round(_DIGITS)[places] if parts else np.zeros(0)
+        return np.concatenate(parts).round(_DIGITS)[positions] if parts else np.zeros(0)
 
     def coverage(self, level: float, mean_error: float) -> float:
-        """The coverage on new domains of intervals of `level`, if the mean absolute error were `mean_error`."""
-        [half] = self.half_widths([0.0], level)
-        return float(2 * ndtr(half * MEAN_DISTANCE / mean_error) - 1)
+        """The coverage on new domains of intervals of `level`, if errors were normal with this mean absolute error."""
+        [half_width] = self.half_widths([0.0], level)
+        # The errors' standard deviation is mean_error / MEAN_ABS_NORMAL.
+        return float(2 * ndtr(half_width * MEAN_ABS_NORMAL / mean_error) - 1)
 
     def _cumulative_weights(self) -> np.ndarray:
         """The cumulative weights of the grid, each with half of its own weight."""
         return np.cumsum(self.weights) - self.weights / 2
 
     def _solve_half_widths(self, variances: np.ndarray, level: float, begin: np.ndarray) -> np.ndarray:
-        """The half widths by Newton's method from `begin`, (n_slices,)."""
+        """The half widths h by Newton's method from `begin`, (n_slices,); infinite for an infinite variance.
+
+        They solve P(|error| <= h) = level, where the error is normal with variance s^2 + the slice's, averaged over s.
+        """
         half_widths = np.full(len(variances), math.inf)
         finite, support = np.isfinite(variances), self.weights > _NO_WEIGHT
         weights, deviations = self.weights[support], np.sqrt(_SPREADS[support] ** 2 + variances[finite][:, None])
@@ -157,8 +165,9 @@ class Spread:
         for _ in range(_STEPS):
             z = half[:, None] / deviations
             inside = (2 * ndtr(z) - 1) @ weights
-            density = (np.exp(-(z**2) / 2) / deviations) @ weights * MEAN_DISTANCE
-            step = (level - inside) / density
+            # d/dh (2 Phi(h / d) - 1) = sqrt(2 / pi) exp(-(h / d)^2 / 2) / d.
+            slope = (np.exp(-(z**2) / 2) / deviations) @ weights * MEAN_ABS_NORMAL
+            step = (level - inside) / slope
             half += step
             if np.all(np.abs(step) < _PRECISION):
                 break
@@ -167,6 +176,8 @@ class Spread:
 
 
 def _log_prior(prior: Prior) -> np.ndarray:
+    """The log prior of each spread s of the grid, (n_spreads,), up to a constant."""
+    # The density of log s if s^2 is scaled inverse chi-squared: s^-freedom exp(-freedom scale^2 / (2 s^2)).
     logarithms: np.ndarray = -prior.freedom * (np.log(_SPREADS) + prior.scale**2 / (2 * _SPREADS**2))
     return logarithms
 
@@ -198,8 +209,12 @@ def _integrate_shares(likelihoods: np.ndarray) -> np.ndarray:
 def _group_log_likelihood(errors: np.ndarray, variances: np.ndarray) -> np.ndarray:
     """The log-likelihood of one group's errors for each share and spread, (n_shares, n_spreads).
 
-    The covariance matrix of its errors is diagonal plus a constant, so its inverse and determinant are sums over the
-    group (Sherman and Morrison 1950).
+    The covariance matrix of its errors e is C = diag(d) + b 1 1', with the variance b = share s^2 between groups and
+    d = (1 - share) s^2 + label variance of each domain. So its inverse and determinant are sums over the group (Sherman
+    and Morrison 1950): with R = 1 + b sum(1 / d),
+
+        log det C = sum(log d) + log R
+        e' C^-1 e = sum(e^2 / d) - b sum(e / d)^2 / R
     """
     shares = _GROUP_SHARES[:, None]
     between, independent = shares * _SPREADS**2, (1 - shares)[:, None] * _SPREADS**2 + variances[:, None]

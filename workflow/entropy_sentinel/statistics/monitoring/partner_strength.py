@@ -77,18 +77,21 @@ def check_partner(labels: Numbers, agrees: Numbers, clusters: Numbers | None = N
     n, n_right = len(y), float(y.sum())
     if not n:
         return PartnerCheck(PartnerVerdict.UNCHECKED, 0)
-    accuracy, both = n_right / n, float((y * z).mean())
-    at_most = both + float(((1 - y) * (1 - z)).mean())
+    # The partner is right if both agree and y = 1; it may be right if they differ and y = 0.
+    accuracy, accuracy_lower_bound = n_right / n, float((y * z).mean())
+    accuracy_upper_bound = accuracy_lower_bound + float(((1 - y) * (1 - z)).mean())
     sensitivity = float(y @ z) / n_right if n_right else None
     verdict = PartnerVerdict.UNCHECKED
     if n >= FEWEST and sensitivity is not None:
         # Half of a right answer with which the partner agrees, and of one with which it does not, so that few right
         # answers do not seem certain.
-        share = (float(y @ z) + 0.5) / (n_right + 1)
-        lead = share * (1 + accuracy) / 2 - accuracy
-        influences = (1 + accuracy) / 2 * y * (z - share) / accuracy + (share / 2 - 1) * (y - accuracy)
+        r, a = (float(y @ z) + 0.5) / (n_right + 1), accuracy
+        # The middle of the bounds a r and r of the partner's accuracy, minus the watched model's a.
+        lead = r * (1 + a) / 2 - a
+        # Of each response on the lead: d lead / d r times that on r, plus d lead / d a times that on a.
+        influences = (1 + a) / 2 * y * (z - r) / a + (r / 2 - 1) * (y - a)
         verdict = _decide_verdict(lead, influences, z - y, clusters)
-    return PartnerCheck(verdict, n, accuracy, both, at_most, float(z.mean()), sensitivity)
+    return PartnerCheck(verdict, n, accuracy, accuracy_lower_bound, accuracy_upper_bound, float(z.mean()), sensitivity)
 
 
 def check_by_reference(
@@ -121,18 +124,22 @@ def check_by_reference(
 def _decide_verdict(
     lead: float, influences: np.ndarray, errors: np.ndarray, clusters: Numbers | None
 ) -> PartnerVerdict:
-    """The verdict from the partner's lead and the agreement's errors; arrays are (n,)."""
+    """The verdict from a partner's lead and the errors of its agreement.
+
+    `lead` is the partner's accuracy minus the watched model's, `influences`, (n,), each response's influence on it, and
+    `errors`, (n,), the agreement minus the label, whose mean is the agreement's distance from the accuracy. If the lead
+    is certain neither way, its sign decides with ENOUGH independent responses.
+    """
     quantile = float(norm.ppf(CONFIDENCE))
     margin = quantile * _standard_error(influences, clusters)
-    if lead - margin > 0:
-        return PartnerVerdict.STRONG
+    is_stronger, is_weaker = lead - margin > 0, lead + margin < 0
     error = float(errors.mean())
     error_margin = quantile * _standard_error(errors - error, clusters)
-    is_weaker = lead + margin < 0
     # A weaker partner may also make the same errors: its agreement must not be much too high either, nor be near the
     # accuracy only because of them.
     is_near = not is_weaker or (error + error_margin < HARMLESS and lead > -HARMLESS)
-    if error - error_margin > -HARMLESS and is_near:
+    is_harmless = error - error_margin > -HARMLESS and is_near
+    if is_stronger or is_harmless:
         return PartnerVerdict.STRONG
     if is_weaker:
         return PartnerVerdict.WEAK
@@ -143,10 +150,13 @@ def _decide_verdict(
 
 
 def _standard_error(deviations: np.ndarray, clusters: Numbers | None) -> float:
-    """The standard error of a mean from the deviations of n responses, (n,)."""
+    """The standard error of a mean from the deviations of n responses, (n,): sqrt(sum of squares + 1/4) / n.
+
+    With clusters, (n,), the squares are those of each cluster's sum.
+    """
     if clusters is not None:
-        _, place = np.unique(np.asarray(clusters), return_inverse=True)
-        sums = np.bincount(place, deviations)
+        _, cluster_numbers = np.unique(np.asarray(clusters), return_inverse=True)
+        sums = np.bincount(cluster_numbers, deviations)
     else:
         sums = deviations
     # A quarter, half a difference squared, keeps the error above 0 if all responses are alike.

@@ -68,7 +68,8 @@ def measure_judge(sample: AuditSample, answers: Answers) -> Audit:
     judged = decided.filter(pl.col("verdict").is_in(_VERDICTS)).with_columns(same=pl.col("answer") == pl.col("verdict"))
     if judged.is_empty():
         raise InputError("no answer is for a response that the judge has labelled, so there is nothing to compare yet")
-    right, wrong = judged.filter(answer="correct"), judged.filter(answer="incorrect")
+    # What people call so: the judge's verdict may be the same or not.
+    called_correct, called_incorrect = judged.filter(answer="correct"), judged.filter(answer="incorrect")
     nulls = decided.filter(verdict="null").with_columns(same=pl.col("answer") == "correct")
     labelled = strata.filter(pl.col("verdict").is_in(_VERDICTS))
     covered = _sum_series(labelled.join(judged, on=STRATUM, how="semi")["n"]) / _sum_series(labelled["n"])
@@ -78,10 +79,10 @@ def measure_judge(sample: AuditSample, answers: Answers) -> Audit:
         covered=covered,
         agreement=pl.DataFrame(list(_agreement_rows(judged, strata)), infer_schema_length=None),
         kappa=_estimate_kappa(judged),
-        sensitivity=_estimate_share(right),
-        specificity=_estimate_share(wrong),
+        sensitivity=_estimate_share(called_correct),
+        specificity=_estimate_share(called_incorrect),
         correct_among_nulls=_estimate_share(nulls),
-        domains=pl.DataFrame(list(_domain_rows(labelled, right, wrong)), infer_schema_length=None),
+        domains=pl.DataFrame(list(_domain_rows(labelled, called_correct, called_incorrect)), infer_schema_length=None),
     )
 
 
@@ -102,11 +103,11 @@ def _sum_series(numbers: pl.Series) -> float:
 def _estimate_kappa(judged: pl.DataFrame) -> Interval:
     scale = weighted_sample_size(judged["weight"]) / _sum_series(judged["weight"])
 
-    def cells(verdict: str) -> list[float]:
+    def count_answers(verdict: str) -> list[float]:
         rows = judged.filter(verdict=verdict)
         return [_sum_series(rows.filter(answer=answer)["weight"]) * scale for answer in _VERDICTS]
 
-    return cohen_kappa([cells(verdict) for verdict in _VERDICTS])
+    return cohen_kappa([count_answers(verdict) for verdict in _VERDICTS])
 
 
 def _agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator[dict[str, Any]]:
@@ -134,9 +135,15 @@ def _agreement_row(by: str, rows: pl.DataFrame, key: dict[str, str]) -> dict[str
     }
 
 
-def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield each domain's accuracy by the judge's labels, and corrected by its error rates, equal in all domains."""
-    sensitivity, specificity = _count_same(right), _count_same(wrong)
+def _domain_rows(
+    labelled: pl.DataFrame, called_correct: pl.DataFrame, called_incorrect: pl.DataFrame
+) -> Iterator[dict[str, Any]]:
+    """Yield each domain's accuracy by the judge's labels, and corrected by its error rates, equal in all domains.
+
+    `labelled` are the strata of the judge's labels, `called_correct` and `called_incorrect` the audited responses that
+    people call correct and incorrect.
+    """
+    sensitivity, specificity = _count_same(called_correct), _count_same(called_incorrect)
     domains = labelled.sort("model", "benchmark").group_by("model", "benchmark", maintain_order=True)
     for (model, benchmark), part in domains:
         n, n_correct = int(part["n"].sum()), int(part.filter(verdict="correct")["n"].sum())

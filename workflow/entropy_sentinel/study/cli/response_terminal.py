@@ -82,7 +82,7 @@ def list_candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Pa
         scores = SCORES.read(study.scores).filter(pl.col("estimator") == estimator)
     observations = OBSERVATIONS.read(study.observations).filter(pl.col("benchmark") == benchmark)
     chosen = choose_responses(observations, scores, per_kind)
-    responses = read_responses(study.find_benchmark_files(benchmark), chosen, estimator, 0, 0)
+    responses = read_responses(study.find_benchmark_files(benchmark), chosen, estimator, most_tokens=0, alternatives=0)
     rows = []
     for response in responses:
         kinds = ", ".join(chosen[response.item_id, response.sample])

@@ -123,7 +123,10 @@ def number_engines(config: Config) -> dict[str, int]:
 
 
 def find_imported_pass(config: Config, family: str, model: str, benchmark: str) -> str | None:
-    """The file of a family's imported pass, which replaces an engine; None if there is none."""
+    """The file of a family's imported pass, which replaces an engine; None if there is none.
+
+    A pass is a family's second run of a model over its responses.
+    """
     folder = config.models[model].given_passes(family)
     return str(folder / f"{benchmark}.parquet") if folder else None
 

@@ -184,30 +184,43 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _check_prompts(self) -> "Config":
+        self._check_prompt_placeholders()
+        check_names("prompt in generation.prompt:", [self.generation.prompt], self.generation_prompts)
+        self._check_model_prompts()
+        self._check_judge_prompts()
+        return self
+
+    def _check_prompt_placeholders(self) -> None:
+        """Check that the study's prompts have names of their own, and only placeholders that get a value."""
         variables = (name for model in self.models.values() for name in model.prompt_variables)
         placeholders = [f"{{{name}}}" for name in dict.fromkeys([*PLACEHOLDERS, *variables])]
         for name, prompt in self.prompts.items():
             if name in {**GENERATION_PROMPTS, **JUDGE_PROMPTS}:
                 raise ValueError(f"prompts.{name}: a built-in prompt has this name; choose another")
-            for place in prompt.placeholders:
-                if f"{{{place}}}" not in placeholders:
+            for placeholder in prompt.placeholders:
+                if f"{{{placeholder}}}" not in placeholders:
                     raise ValueError(
-                        f"prompts.{name}: unknown placeholder '{{{place}}}'; known: {', '.join(placeholders)}; "
+                        f"prompts.{name}: unknown placeholder '{{{placeholder}}}'; known: {', '.join(placeholders)}; "
                         "others get a value in models.<name>.prompt_variables"
                     )
-        check_names("prompt in generation.prompt:", [self.generation.prompt], self.generation_prompts)
+
+    def _check_model_prompts(self) -> None:
+        """Check that each model's prompt exists, has its placeholders and works with the model's chat template."""
         for model, settings in self.models.items():
             key = f"models.{model}.prompt" if settings.prompt else "generation.prompt"
-            name, places = self.find_prompt_name(model), settings.prompt_variables
+            name = self.find_prompt_name(model)
             check_names(f"prompt in {key}:", [name], self.generation_prompts)
             if settings.ENGINE:
                 prompt = self.generation_prompts[name]
-                check_placeholders(f"{key}: prompt '{name}'", prompt, ["question", *places])
+                check_placeholders(f"{key}: prompt '{name}'", prompt, ["question", *settings.prompt_variables])
                 if prompt.text is not None and settings.chat_template_kwargs and model in self.run.models:
                     raise ValueError(
                         f"models.{model}.chat_template_kwargs: prompt '{name}' is plain text; no chat template "
                         "applies; set it to null, or give the prompt a 'user' message"
                     )
+
+    def _check_judge_prompts(self) -> None:
+        """Check the served model of each judge, and that its prompt exists and has a response and a reference."""
         for judge, section in self.judges.items():
             self._check_served_model(f"judges.{judge}.served", section.served_by)
             if section.asks_with is not None:
@@ -217,7 +230,6 @@ class Config(Settings):
                 if prompt.text is not None:
                     raise ValueError(f"{key}: prompt '{name}' is plain text; a judge needs one with a 'user' message")
                 check_placeholders(f"{key}: prompt '{name}'", prompt, ["response", "reference"], ["question"])
-        return self
 
     def _check_served_model(self, key: str, name: str | None) -> None:
         """Check that a judge's model has fixed weights, so that labels are reproducible."""

@@ -65,6 +65,7 @@ class EngineHost:
             with suppress(OSError, EOFError):  # the job has ended between two questions
                 self._answer(connection)
             connection.close()
+            # `_next_job` had sent the output to the log of the job that has ended.
             _redirect_output(os.open(os.devnull, os.O_WRONLY))
 
     def _describe_loading_error(self, error: Exception, model: str) -> EntropySentinelError:

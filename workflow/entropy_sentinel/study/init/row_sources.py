@@ -44,7 +44,7 @@ REFERENCE = (
 OPTIONS = ("options", "choices")
 # Names of columns with an option each, by its letter.
 OPTION_FORMS = ("{}", "option_{}", "option {}", "option{}", "choice_{}")
-LETTERS = "abcdefghij"
+LOWER_LETTERS = "abcdefghij"
 # The mark before the final answer in references with reasoning, as in GSM8K.
 MARK = "####"
 # Number of rows to inspect.
@@ -146,13 +146,14 @@ def _find_options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str 
 
 def _find_option_columns(columns: Sequence[str]) -> tuple[str, ...] | None:
     """The columns of a table with a column per option, such as `A`, `B`, `C` or `option_a`; None without."""
-    by_name = {name.casefold(): name for name in columns}
+    columns_by_name = {name.casefold(): name for name in columns}
     for form in OPTION_FORMS:
-        names = [form.format(letter) for letter in LETTERS]
-        present = [name for name in names if name in by_name]
+        names = [form.format(letter) for letter in LOWER_LETTERS]
+        # Keys of `columns_by_name` are casefolded, too.
+        present = [name for name in names if name in columns_by_name]
         # Without a gap: `a` and `c` are no options.
         if len(present) >= 2 and present == names[: len(present)]:
-            return tuple(by_name[name] for name in present)
+            return tuple(columns_by_name[name] for name in present)
     return None
 
 
@@ -161,16 +162,16 @@ def _detect_reading(
 ) -> str | None:
     """`reference_is`: None if the rows show it; `index`, which the user must check, if several readings fit."""
     columns = [options] if isinstance(options, str) else options
-    options_by_row, references, places = [], [], []
+    options_by_row, references, where_by_row = [], [], []
     for row in rows:
         if reference in row:
             options_by_row.append(read_options(columns, row, path))
             references.append(fill_first([f"{{{reference}}}"], row, path))
-            places.append(path)
+            where_by_row.append(path)
     try:
-        match_references(references, options_by_row, None, places)
+        match_references(references, options_by_row, None, where_by_row)
     except InputError:
-        match_references(references, options_by_row, "index", places)
+        match_references(references, options_by_row, "index", where_by_row)
         return "index"
     return None
 

@@ -72,26 +72,30 @@ def append_options(question: str, options: Sequence[str]) -> str:
 
 
 def match_references(
-    references: Sequence[str | None], options: Sequence[Sequence[str]], reading: Reading | None, places: Sequence[str]
+    references: Sequence[str | None],
+    options: Sequence[Sequence[str]],
+    reading: Reading | None,
+    where_by_item: Sequence[str],
 ) -> list[int | None]:
     """For each item the number (from 0) of the option that its reference names; None if either is missing.
 
     `reading` is one of READINGS; by default, the reading that fits all items is used. Raises InputError (starting with
-    the item's entry in `places`) for a reference that names no option, and if several readings fit but disagree.
+    the item's file and row, from `where_by_item`) for a reference that names no option, and if several readings fit but
+    disagree.
     """
     rows = [
-        (place, reference) for place, reference in enumerate(references) if reference is not None and options[place]
+        (index, reference) for index, reference in enumerate(references) if reference is not None and options[index]
     ]
     numbers_by_reading = {}
     for name in [reading] if reading else READINGS:
         read = _READERS[name]
-        numbers_by_reading[name] = [read(reference, options[place]) for place, reference in rows]
+        numbers_by_reading[name] = [read(reference, options[index]) for index, reference in rows]
     fitting = {name: numbers for name, numbers in numbers_by_reading.items() if None not in numbers}
     if not fitting:
         closest = min(numbers_by_reading, key=lambda name: numbers_by_reading[name].count(None))
         misfit, reference = rows[numbers_by_reading[closest].index(None)]
         raise InputError(
-            f"{places[misfit]}: reference '{reference}' is not the {_WORDS[closest]} of one of the "
+            f"{where_by_item[misfit]}: reference '{reference}' is not the {_WORDS[closest]} of one of the "
             f"{len(options[misfit])} options; correct the row, or set reference_is to how references name options: "
             f"{', '.join(READINGS)}"
         )
@@ -99,12 +103,12 @@ def match_references(
     for name, rest_numbers in rest:
         if rest_numbers != numbers:
             raise InputError(
-                f"{places[rows[0][0]]}: in all {len(rows)} rows the reference could be either the "
+                f"{where_by_item[rows[0][0]]}: in all {len(rows)} rows the reference could be either the "
                 f"{_WORDS[first]} or the {_WORDS[name]} of an option; set reference_is to one of {', '.join(READINGS)}"
             )
     right: list[int | None] = [None] * len(references)
-    for (place, _), number in zip(rows, numbers, strict=True):
-        right[place] = number
+    for (index, _), number in zip(rows, numbers, strict=True):
+        right[index] = number
     return right
 
 
@@ -131,9 +135,9 @@ def _make_number_reader(first: int) -> Callable[[str, Sequence[str]], int | None
 
 
 def _find_text(reference: str, options: Sequence[str]) -> int | None:
-    for place, text in enumerate(options):
+    for index, text in enumerate(options):
         if _normalize(text) == _normalize(reference):
-            return place
+            return index
     return None
 
 
@@ -141,8 +145,8 @@ def _normalize(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _check_range(place: int, options: Sequence[str]) -> int | None:
-    return place if 0 <= place < len(options) else None
+def _check_range(index: int, options: Sequence[str]) -> int | None:
+    return index if 0 <= index < len(options) else None
 
 
 _READERS: Mapping[Reading, Callable[[str, Sequence[str]], int | None]] = dict(
@@ -240,8 +244,9 @@ def _convert_row(number: int, row: Row, settings: ItemsSettings, where: str) -> 
 
 def _write_options(items: list[Item], options: list[list[str]], settings: ItemsSettings, source: str) -> None:
     """Add the options of each item to its question, and replace its reference with the letter of the right option."""
-    places = [f"{source}: row {int(item['item_id'].rpartition('-')[2])}" for item in items]
-    right = match_references([item["reference"] for item in items], options, settings.get("reference_is"), places)
+    where_by_item = [f"{source}: row {int(item['item_id'].rpartition('-')[2])}" for item in items]
+    references = [item["reference"] for item in items]
+    right = match_references(references, options, settings.get("reference_is"), where_by_item)
     for item, row_options, correct in zip(items, options, right, strict=True):
         order = list(range(len(row_options)))
         if settings.get("shuffle_options"):

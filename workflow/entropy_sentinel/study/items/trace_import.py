@@ -237,12 +237,13 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, d
 def import_pass(responses: pl.DataFrame, source: str, requery: EnginePass) -> tuple[pl.DataFrame, int]:
     """The rows of a pass for `responses` (columns RESPONSE) from a file, and the number of skipped rows.
 
-    The rows are a frame of `asks.contract` in the order of the responses; a response may have no row. Rows for items
+    The rows are a frame of `requery.contract` in the order of the responses; a response may have no row. Rows for items
     without a response are skipped. Raises InputError for an unusable value.
     """
     contract = requery.contract
     required = {}
     for column in contract.columns:
+        # The model and the benchmark come from the study.
         is_set_by_study = column.name in RESPONSE and column.name not in SAMPLE
         if not column.added and not is_set_by_study:
             required[column.name] = column.nullable

@@ -39,7 +39,10 @@ _IMPORT = dis.opmap["IMPORT_NAME"]
 
 
 class _Unit(NamedTuple):
-    """12 hex digits of SHA-256 of a folder, or of a stage's module, and the units that it imports from."""
+    """What is hashed together: a folder, or the file of a stage's module or of an extension in one file.
+
+    `hash` are 12 hex digits of SHA-256; `imports` are the paths of the units that it imports from.
+    """
 
     hash: str
     imports: frozenset[Path]
@@ -53,13 +56,13 @@ def fingerprint_code(*modules: str) -> list[str]:
     count. Raises FileNotFoundError for an unknown module.
     """
     units: dict[Path, str] = {}
-    waiting = [_find_unit(qualify_name(name)) for name in modules]
-    while waiting:
-        place = waiting.pop()
-        if place not in units and place != _ROOT / _CORE and place.name != _REQUERY:
-            units[place], imports = _read_unit(place)
-            waiting.extend(imports)
-    return sorted(f"{_format_place(place)} {digest}" for place, digest in units.items())
+    queue = [_find_unit(qualify_name(name)) for name in modules]
+    while queue:
+        path = queue.pop()
+        if path not in units and path != _ROOT / _CORE and path.name != _REQUERY:
+            units[path], imports = _read_unit(path)
+            queue.extend(imports)
+    return sorted(f"{_format_place(path)} {digest}" for path, digest in units.items())
 
 
 @cache
@@ -79,18 +82,18 @@ def _format_place(place: Path) -> str:
 
 
 def _find_unit(module: str) -> Path:
-    """The folder of a module by its full name, or its file if the file is a unit of its own."""
-    place = _try_find_unit(module)
-    if place is None:
+    """The path of the unit of a module, by the module's full name."""
+    path = _try_find_unit(module)
+    if path is None:
         raise FileNotFoundError(f"{module}: the package has no such module")
-    return place
+    return path
 
 
 def _try_find_unit(module: str) -> Path | None:
-    """The unit of a module; None if neither the package nor an extension has it."""
-    for root, top in _find_extension_paths().items():
-        if f"{module}.".startswith(f"{root}."):
-            path = top.joinpath(*module.removeprefix(root).split(".")[1:])
+    """The path of the unit of a module, its folder or its file; None if neither the package nor an extension has it."""
+    for name, top in _find_extension_paths().items():
+        if f"{module}.".startswith(f"{name}."):
+            path = top.joinpath(*module.removeprefix(name).split(".")[1:])
             file = path.with_suffix(".py")
             if file.is_file():
                 is_unit = file.parent == _STAGES or file == top

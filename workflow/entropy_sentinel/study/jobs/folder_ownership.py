@@ -42,7 +42,7 @@ class Ownership:
         self._lock: int | None = None
         self._sign: str | None = None  # the owner's last sign of life,
         self._sign_time = 0.0  # and when it was first seen
-        self._end = threading.Event()
+        self._stop = threading.Event()
 
     def __enter__(self) -> None:
         previous_owner = None
@@ -59,14 +59,14 @@ class Ownership:
             time.sleep(POLL_S)
         if previous_owner:
             log.info("%s has ended", previous_owner)
-        self._signs = threading.Thread(target=self._give_signs, daemon=True)
-        self._signs.start()
+        self._sign_thread = threading.Thread(target=self._write_signs, daemon=True)
+        self._sign_thread.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end.set()
-        self._signs.join()
+        self._stop.set()
+        self._sign_thread.join()
         (self.folder / _OWNER).unlink(missing_ok=True)
         self._unlock()
 
@@ -121,9 +121,9 @@ class Ownership:
             self._sign, self._sign_time = sign, now
         return now - self._sign_time > SILENT_S
 
-    def _give_signs(self) -> None:
+    def _write_signs(self) -> None:
         number = 0
-        while not self._end.wait(SIGN_S):
+        while not self._stop.wait(SIGN_S):
             number += 1
             try:
                 self._write(number)

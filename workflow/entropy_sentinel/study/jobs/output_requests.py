@@ -108,7 +108,7 @@ class _Requests:
             parts = tuple(output.split("/"))
             names = {name: f"{{{name}}}" for name in _WILDCARD.findall(output)}
             for request, _ in self._find_matching(output):
-                yield names | (_bind(request.parts, parts) or {})
+                yield names | (_bind_wildcards(request.parts, parts) or {})
 
     def is_requested(self, pattern: str) -> bool:
         """Whether a rule with an output, or a target, requests files of this pattern."""
@@ -128,7 +128,7 @@ class _Requests:
         )
         for place in places:
             for request in self._requests.get(place, ()):
-                bound = _bind(parts, request.parts)
+                bound = _bind_wildcards(parts, request.parts)
                 if bound is not None:
                     yield request, bound
 
@@ -144,14 +144,19 @@ def _index_key(parts: tuple[str, ...]) -> tuple[int, str]:
     return len(parts), "" if "{" in parts[-1] else parts[-1]
 
 
-def _bind(output: tuple[str, ...], request: tuple[str, ...]) -> dict[str, str] | None:
-    """The text of the request's wildcards where the output has text; None if the patterns share no file."""
+def _bind_wildcards(output: tuple[str, ...], request: tuple[str, ...]) -> dict[str, str] | None:
+    """The text of the request's wildcards where the output has text; None if the patterns share no file.
+
+    Both are patterns, split at slashes. The output `labels/{judge}/gsm8k.json` and the request
+    `labels/strict/{benchmark}.json` share a file, and give {"benchmark": "gsm8k"}: the first parts are equal, in the
+    second the output's wildcard has the request's text, in the third the request's wildcard has the output's.
+    """
     bound: dict[str, str] = {}
     for output_part, request_part in zip(output, request, strict=True):
         if output_part == request_part:
             continue
-        if "{" in request_part and (found := _compile_pattern(request_part).fullmatch(output_part)):
-            bound |= {name: text for name, text in found.groupdict().items() if "{" not in text}
+        if "{" in request_part and (match := _compile_pattern(request_part).fullmatch(output_part)):
+            bound |= {name: text for name, text in match.groupdict().items() if "{" not in text}
         elif "{" not in output_part or not _compile_pattern(output_part).fullmatch(request_part):
             return None
     return bound

@@ -99,14 +99,22 @@ def _is_of_one_job(path: Path) -> bool:
 
 def measured_search_cpu_s(config: Config, estimates: Sequence[JobMeasurement]) -> MeasuredRate | None:
     """The CPU-seconds of the search over all configurations for one training group; null without any job."""
-    batches, files, estimators = estimate_batches(config), map_group_files(config), training_groups(config)
-    names = set(CONFIGURATION_NAMES)
+    batches, group_by_file, estimators_by_group = (
+        estimate_batches(config),
+        map_group_files(config),
+        training_groups(config),
+    )
+    configurations = set(CONFIGURATION_NAMES)
     seconds, searches, n_jobs = 0.0, 0.0, 0
     for job in estimates:
-        groups = [file for file in batches.get(job.path.stem, [job.path.stem]) if file in files]
-        weight = sum(len(names & set(estimators[files[file]])) / len(names) for file in groups)
-        if job.cpu_s is not None and weight:
-            seconds, searches, n_jobs = seconds + job.cpu_s, searches + weight, n_jobs + 1
+        files = [file for file in batches.get(job.path.stem, [job.path.stem]) if file in group_by_file]
+        # A group that fits k of the n configurations counts as k / n of a search.
+        n_searches = 0.0
+        for file in files:
+            fitted_configurations = configurations & set(estimators_by_group[group_by_file[file]])
+            n_searches += len(fitted_configurations) / len(configurations)
+        if job.cpu_s is not None and n_searches:
+            seconds, searches, n_jobs = seconds + job.cpu_s, searches + n_searches, n_jobs + 1
     return MeasuredRate(seconds / searches, n_jobs) if searches else None
 
 

@@ -48,9 +48,10 @@ def plan_judging(outlook: Outlook) -> list[Judging]:
 def _count_responses(
     outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, users: list[str], model: str
 ) -> tuple[int, int]:
-    """How many responses of a model a judge is shown by the judges `users` that ask it, and how many are left.
+    """How many responses of a model `judge` must judge, and how many of these are left.
 
-    All count if the judge is one of several in turn, because the others' decisions are not known yet.
+    It judges them for itself, or for a combination of judges in `users` that asks it. If a combination asks its judges
+    in turn, all responses count, because the decisions of the judges before it are not known yet.
     """
     config, settings = outlook.config, judge_settings(outlook.config, judge)
     template = config.layout.labels

@@ -69,6 +69,8 @@ class Progress:
         if n_remaining == len(lengths):
             if self._longest is None:
                 return ""
+            # Tokens per second of each running response. More ran at the previous line if some have ended since: the
+            # larger number gives fewer steps per second, and so the upper bound.
             steps_per_s = speed / max(len(lengths), self._earlier_running)
             return f", at most {(self._longest - min(lengths)) / steps_per_s:,.0f} s left"
         if self._done < len(lengths):

@@ -66,7 +66,7 @@ class Accuracy(Analysis):
     )
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
-        """See `Analysis.fitted`."""
+        """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
         limited = {"auroc_models": "models", "auroc_benchmarks": "labelled"}
         axes = {"judges": "judges", "main_groups": "groups"}
         single = {"figure_model": "models", "figure_benchmark": "labelled", "headline_group": "groups"}

@@ -28,7 +28,7 @@ class Agreement(Analysis):
         return None if studied.compared else "every benchmark has its own judge (benchmarks.NAME.judge)"
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
-        """See `Analysis.fitted`."""
+        """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
         names, lines = self.select_names(studied, {"headline_group": "groups"})
         chosen = {"headline_group": (names["headline_group"] or studied.groups)[0], **self.exhibits()}
         return self.model_copy(update=chosen), lines

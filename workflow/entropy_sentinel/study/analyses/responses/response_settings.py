@@ -38,7 +38,7 @@ class Responses(Analysis):
     )
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
-        """See `Analysis.fitted`."""
+        """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
         names, lines = self.select_names(studied, {"group": "groups", "judges": "judges"})
         group = next(iter(names["group"] or studied.groups), None)
         return self.model_copy(update={"group": group, "judges": names["judges"] or studied.judges}), lines

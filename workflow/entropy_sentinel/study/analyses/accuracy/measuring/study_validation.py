@@ -221,15 +221,16 @@ def validate_model(observations: pl.DataFrame, settings: EstimationSettings) -> 
     training = select_labelled_rows(observations, settings)
     record, estimator = validations[RECOMMENDED], fit_estimators(training, [RECOMMENDED])[RECOMMENDED]
     if isinstance(estimator, FitFailure):
-        chosen: dict[str, Any] = {"method": None, "reason": estimator.reason}
+        choice: dict[str, Any] | None = {"method": None, "reason": estimator.reason}
     else:
-        chosen = estimator.chosen or {}
+        choice = estimator.chosen
+    assert choice is not None  # the recommended estimator chooses a method
     return ModelValidation(
         model=observations["model"][0],
         verdict=record.verdict,
         reasons=record.reasons,
-        method=chosen["method"],
-        method_reason=chosen["reason"],
+        method=choice["method"],
+        method_reason=choice["reason"],
         methods=tuple(_summarize_errors(validation) for validation in validations.values()),
         coverage=tuple(map(asdict, record.coverage)),
         left_out=tuple(_list_left_out(record)),

@@ -41,32 +41,38 @@ class Boxes:
     def box_answers(self, answers: Sequence[str]) -> dict[str, InsertedTokens | None]:
         """Each answer as inserted tokens; None for an answer without tokens in this vocabulary."""
         texts = list(dict.fromkeys(answers))
-        wholes = self._engine.token_ids([f"{OPENING}{text}}}" for text in texts])
-        return {text: self._split(whole) if whole else None for text, whole in zip(texts, wholes, strict=True)}
+        boxes = self._engine.token_ids([f"{OPENING}{text}}}" for text in texts])
+        return {text: self._drop_last_token(ids) if ids else None for text, ids in zip(texts, boxes, strict=True)}
 
     def letters(self, letters: Sequence[str]) -> dict[str, int]:
         """The token of each letter directly after the brace, for letters that are one token there."""
-        wholes = self._engine.token_ids([f"{OPENING}{letter}}}" for letter in letters])
+        boxes = self._engine.token_ids([f"{OPENING}{letter}}}" for letter in letters])
         tokens = {}
-        for letter, whole in zip(letters, wholes, strict=True):
-            if whole:
-                boxed = self._split(whole)
+        for letter, box_ids in zip(letters, boxes, strict=True):
+            if box_ids:
+                boxed = self._drop_last_token(box_ids)
                 if boxed.answer_tokens == 1 and boxed.ids == tuple(self.opening):
-                    tokens[letter] = whole[len(boxed.ids)]
+                    tokens[letter] = box_ids[len(boxed.ids)]
         return tokens
 
-    def _split(self, whole: Sequence[int]) -> InsertedTokens:
+    def _drop_last_token(self, box_ids: Sequence[int]) -> InsertedTokens:
         r"""The tokens of `\boxed{answer}` without the last brace and the answer's last token.
 
         A token that joins the brace with the answer, such as `{\` in `\boxed{\frac12}`, belongs to the answer; so does
-        one that joins its end with the closing brace.
+        one that joins its end with the closing brace. With `|` between tokens:
+
+            \boxed|{|1|2|}         gives  \boxed|{|1         and 2 answer tokens
+            \boxed|{\|frac|12|}    gives  \boxed|{\|frac     and 3
+            \boxed|{7|}            gives  \boxed|{           and 1
         """
-        before = 0  # tokens that are those of the brace alone
-        for token, brace_token in zip(whole, self.opening, strict=False):
-            if token != brace_token:
+        n_opening = 0  # leading tokens that are those of the opening alone
+        for token, opening_token in zip(box_ids, self.opening, strict=False):
+            if token != opening_token:
                 break
-            before += 1
-        end = len(whole) - (whole[-1] == self._closing)
-        if end - before == 1 and before < len(self.opening):  # one token with the brace: the box may be empty
-            return InsertedTokens(tuple(self.opening), 1)
-        return InsertedTokens(tuple(whole[: max(end - 1, before)]), end - before)
+            n_opening += 1
+        end = len(box_ids) - (box_ids[-1] == self._closing)
+        answer_tokens = end - n_opening
+        # The only token of the answer begins with the brace; without it, the box would not be open.
+        if answer_tokens == 1 and n_opening < len(self.opening):
+            return InsertedTokens(tuple(self.opening), answer_tokens=1)
+        return InsertedTokens(tuple(box_ids[: max(end - 1, n_opening)]), answer_tokens)

@@ -22,7 +22,7 @@ from entropy_sentinel.study.signal_families.forced_answer.requery.trajectory imp
     choose_positions,
     compute_area,
     compute_step,
-    tokens_up_to,
+    count_leading_tokens,
 )
 
 # Responses that are asked about at the same time, each in order of t: few enough to fit into the engine's cache.
@@ -75,7 +75,7 @@ def ask(
     rows: list[Row] = []
     for response, token_texts in zip(responses, texts, strict=True):
         rows += _plan_rows(response, token_texts, boxes, settings)
-    # Rows may share a track, which is asked about once.
+    # A track is one response with one inserted answer. Rows may share a track, which is asked about once.
     tracks = {id(row.track): row.track for row in rows if row.track}
     _ask_tracks(list(tracks.values()), engine)
     return _build_frame(rows)
@@ -84,8 +84,8 @@ def ask(
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     """Rows without a trajectory for responses that cannot be asked about; their `unusable` has the reason."""
     rows: list[Row] = []
-    for *which, reason in part.select(*RESPONSE, "unusable").rows():
-        rows += [Row(tuple(which), kind, reason=reason) for kind in settings["answers"]]
+    for *response, reason in part.select(*RESPONSE, "unusable").rows():
+        rows += [Row(tuple(response), kind, reason=reason) for kind in settings["answers"]]
     return _build_frame(rows)
 
 
@@ -93,23 +93,23 @@ def _plan_rows(
     row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: Mapping[str, Any]
 ) -> Iterator[Row]:
     """A row for each kind of answer; kinds with the same tokens share a track."""
-    which = tuple(row[key] for key in RESPONSE)
+    response = tuple(row[key] for key in RESPONSE)
     kinds, first = settings["answers"], settings.get("samples")
     if first is not None and row["sample"] >= first:
         reason_of_later = (
             f"not among the first {first} of its item; only those are asked about (signals.forced_answer.samples)"
         )
-        yield from (Row(which, kind, reason=reason_of_later) for kind in kinds)
+        yield from (Row(response, kind, reason=reason_of_later) for kind in kinds)
         return
     try:
         answer = find_final_answer(row["text"], row["cut_off"])
     except Unclear as unclear:
-        yield from (Row(which, kind, reason=str(unclear)) for kind in kinds)
+        yield from (Row(response, kind, reason=str(unclear)) for kind in kinds)
         return
-    length = tokens_up_to(texts, row["text"], answer.end)
+    length = count_leading_tokens(texts, row["text"], answer.end)
     if length is None or length < 2:
         reason = _OTHER_TEXTS if length is None else _AT_ONCE
-        yield from (Row(which, kind, tokens_to_answer=length, reason=reason) for kind in kinds)
+        yield from (Row(response, kind, tokens_to_answer=length, reason=reason) for kind in kinds)
         return
     positions = choose_positions(settings["positions"], texts, length - 1)
     letters = _find_letters(row, boxes, settings)
@@ -120,13 +120,13 @@ def _plan_rows(
         text = _strip_answer(answers[kind], options)
         boxed, why = _box_answer(kind, text, boxes)
         if boxed is None:
-            yield Row(which, kind, text, tokens_to_answer=length, reason=why)
+            yield Row(response, kind, text, tokens_to_answer=length, reason=why)
             continue
         # A letter is an option only directly after the brace.
         allowed_letters = letters if boxed.ids == tuple(boxes.opening) else {}
         track = Track(row["prompt_ids"], row["token_ids"], boxed.ids, positions, tuple(allowed_letters.values()))
         track = tracks.setdefault(boxed.ids, track)
-        yield Row(which, kind, text, boxed.answer_tokens, length, tuple(allowed_letters), track)
+        yield Row(response, kind, text, boxed.answer_tokens, length, tuple(allowed_letters), track)
 
 
 def _find_letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, Any]) -> dict[str, int]:
@@ -139,7 +139,7 @@ def _find_letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, A
 def _box_answer(kind: str, text: str | None, boxes: Boxes) -> tuple[InsertedTokens | None, str | None]:
     """The inserted tokens for a kind of answer, or the reason why there are none."""
     if kind == "none":
-        return InsertedTokens(tuple(boxes.opening), 0), None
+        return InsertedTokens(tuple(boxes.opening), answer_tokens=0), None
     if text is None:
         return None, "the item has no reference"
     if not text:
@@ -160,7 +160,7 @@ def _strip_answer(text: str | None, options: Sequence[str]) -> str | None:
 
 
 def _ask_tracks(tracks: Sequence[Track], engine: TokenIdEngine) -> None:
-    """Ask about all positions of all tracks, SIDE_BY_SIDE tracks at a time, each in order of t."""
+    """Ask about all positions of all tracks, BATCH_SIZE tracks at a time, each in order of t."""
     questions: list[tuple[Track, int]] = []
     for first in range(0, len(tracks), BATCH_SIZE):
         group = tracks[first : first + BATCH_SIZE]

@@ -13,8 +13,8 @@ from entropy_sentinel.study.engines.engine_interface import NextToken
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n(?=[^\n])")
 
 
-def tokens_up_to(texts: Sequence[str], response: str, end: int) -> int | None:
-    """T: the number of tokens in `texts` up to the one with the response's character before `end`.
+def count_leading_tokens(texts: Sequence[str], response: str, end: int) -> int | None:
+    """T: how many leading tokens, whose texts are `texts`, cover `response[:end]`.
 
     Returns None if the tokens' texts do not add up to the response.
     """
