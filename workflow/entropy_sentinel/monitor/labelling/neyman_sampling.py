@@ -109,17 +109,25 @@ class SliceSample:
         n, total, mean = int(self.counts.sum()), len(p), float(p.mean())
         if not n:
             return None
+        # The weight of a label of each stratum; the labels' mean weight is 1.
         u = self.sizes / self.counts * n / total
-        within, right = np.zeros(len(u)), np.zeros(len(u))
+        # Of each stratum, (n_strata,): E(y - p)^2 and E(y), as a label y is correct with probability p.
+        residual_variances, accuracies = np.zeros(len(u)), np.zeros(len(u))
         for stratum in range(len(u)):
-            of_stratum = p[self.strata == stratum]
-            within[stratum] = np.mean(of_stratum * (1 - of_stratum))
-            right[stratum] = np.mean(of_stratum)
-        about_mean = right * (1 - mean) ** 2 + (1 - right) * mean**2
-        left = float(np.sum(self.counts * u**2 * within))
-        alone = float(np.sum(self.counts * u**2 * about_mean))
-        uneven = float(np.sum(self.counts * u**3) / n)
-        return effective_label_count(n, total, n * mean * (1 - mean), alone, left, uneven, level)
+            stratum_p = p[self.strata == stratum]
+            residual_variances[stratum] = np.mean(stratum_p * (1 - stratum_p))
+            accuracies[stratum] = np.mean(stratum_p)
+        # E(y - mean)^2.
+        label_variances = accuracies * (1 - mean) ** 2 + (1 - accuracies) * mean**2
+        return effective_label_count(
+            n,
+            total,
+            binomial_squares=n * mean * (1 - mean),
+            label_squares=float(np.sum(self.counts * u**2 * label_variances)),
+            residual_squares=float(np.sum(self.counts * u**2 * residual_variances)),
+            weight_square=float(np.sum(self.counts * u**3) / n),
+            level=level,
+        )
 
 
 def allocate_counts(

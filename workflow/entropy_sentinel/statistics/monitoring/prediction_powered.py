@@ -59,14 +59,15 @@ def prediction_powered_mean(
     u = _scale_weights(y, p, p_all, level, weights)
     n, share = len(y), u / len(y)
     y_mean, p_mean = share @ y, share @ p
+    # Of each labelled response, (n,).
     y_deviations, p_deviations = y - y_mean, p - p_mean
     if power is None:
         power = sample_power(y_deviations, p_deviations, share, p_all)
     estimate = min(max(y_mean + power * (p_all.mean() - p_mean), 0.0), 1.0)
-    k = n if clusters is None else len(np.unique(np.asarray(clusters)))
-    label_squares = sum_cluster_squares(u * y_deviations, clusters) * _bias_factor(k, 1)
+    n_clusters = n if clusters is None else len(np.unique(np.asarray(clusters)))
+    label_squares = sum_cluster_squares(u * y_deviations, clusters) * _bias_factor(n_clusters, 1)
     residual_squares = (
-        sum_cluster_squares(u * (y_deviations - power * p_deviations), clusters) * _bias_factor(k, 2)
+        sum_cluster_squares(u * (y_deviations - power * p_deviations), clusters) * _bias_factor(n_clusters, 2)
         if power
         else label_squares
     )
@@ -88,8 +89,8 @@ def _cluster_sums(values: np.ndarray, clusters: Numbers | None) -> np.ndarray:
     """The sum of values in the cluster of each, (n,)."""
     if clusters is None:
         return values
-    _, place = np.unique(np.asarray(clusters), return_inverse=True)
-    sums: np.ndarray = np.bincount(place, values)[place]
+    _, cluster_numbers = np.unique(np.asarray(clusters), return_inverse=True)
+    sums: np.ndarray = np.bincount(cluster_numbers, values)[cluster_numbers]
     return sums
 
 
@@ -108,7 +109,10 @@ def effective_label_count(
     at this accuracy, that of the weighted labels, and that of the weighted residuals after prediction. Two samplings
     add variance: of the labelled from all responses, which predictions reduce, and of all responses from their source,
     which they do not. `weight_square` is the weighted mean of the weights' squares, or with clusters of a weight times
-    the sum of its cluster; 1 for equal weights without clusters.
+    the sum of its cluster; 1 for equal weights without clusters. With B, L, R for the sums of squares, W for
+    `weight_square` and c = quantile^2 / 4, it is
+
+        n (B + c) / ((1 - n / N) R + (n / N) L + c W)
     """
     labelled_share = min(n / n_all, 1.0)
     # Adds quantile^2 labels, half of them correct: labels without any error do not prove that the variance is 0
@@ -130,7 +134,10 @@ def labelled_mean(
 
 
 def sample_power(y_deviations: np.ndarray, p_deviations: np.ndarray, share: np.ndarray, p_all: np.ndarray) -> float:
-    """The covariance over the labelled responses, divided by the variance over all, clipped to [0, 1]."""
+    """The power cov(y, p) / var(p), clipped to [0, 1]: the covariance over the labelled, the variance over all.
+
+    `y_deviations`, `p_deviations` and `share`, the weights with the sum 1, are (n,); `p_all` is (N,).
+    """
     variance = p_all.var(ddof=1) if len(p_all) > 1 else 0.0
     if len(y_deviations) < FEWEST_FOR_POWER or variance <= _SAME:
         return 0.0
