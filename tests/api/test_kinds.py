@@ -9,7 +9,7 @@ from production import traffic
 from rows import rows
 
 import entropy_sentinel as es
-from entropy_sentinel.api.domains import are_parts, find_domain_columns
+from entropy_sentinel.api.domains import are_parts_of_one_log, find_domain_columns
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.monitor.batch import BY_DEFAULT, estimate_slices, options_of
 
@@ -41,7 +41,7 @@ def captured(days: int = 4) -> tuple[pl.DataFrame, pl.DataFrame]:
     ],
 )
 def test_days_and_parts(names: list[str]) -> None:
-    assert are_parts(names)
+    assert are_parts_of_one_log(names)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_days_and_parts(names: list[str]) -> None:
     ],
 )
 def test_kinds(names: list[str]) -> None:
-    assert not are_parts(names)
+    assert not are_parts_of_one_log(names)
 
 
 def test_a_fit_on_the_days_of_a_log_asks_for_the_column_of_the_domains() -> None:

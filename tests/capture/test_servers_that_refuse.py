@@ -106,7 +106,7 @@ def test_after_a_random_error_they_are_requested_again_and_ever_more_rarely() ->
             asked.append(second)
             assert attempt.next_body(400, b"out of luck") == {"model": "m"}
             assert not attempt.has_added_logprobs
-        assert attempt.next_body(200, None) is None
+        attempt.record_final_status(200)
     assert asked == [0, 60, 300, 1260]  # after 60, 240 and 960 seconds
 
 
@@ -155,7 +155,7 @@ def test_a_limit_that_falls_with_each_request_is_asked_for_once(path: str) -> No
         status = 400 if attempt.has_added_logprobs else 200
     assert sent[-1] == {"model": "m"}
     assert len(sent) == (2 if path == "completions" else 3)  # text completions never asked for more than 5
-    attempt.next_body(status, None)
+    attempt.record_final_status(status)
     assert attempt.why.startswith("HTTP 400: logprobs: at most 1")
 
 

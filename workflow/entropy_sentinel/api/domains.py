@@ -14,10 +14,16 @@ from entropy_sentinel.features.hashed_tokens import SCHEMA
 from entropy_sentinel.schemas.generation_schema import LOGPROBS
 from entropy_sentinel.schemas.response_schema import ITEM
 
-# Columns that never define domains.
-_NO_DOMAINS = {*FEATURE_FRAME.schema, *LOGPROBS, *SCHEMA, "model", "question", "response", "time", "timestamp"} - {
-    "benchmark"
-}
+_NEVER_DOMAIN_COLUMNS = {
+    *FEATURE_FRAME.schema,
+    *LOGPROBS,
+    *SCHEMA,
+    "model",
+    "question",
+    "response",
+    "time",
+    "timestamp",
+} - {"benchmark"}
 # Largest numbers of columns and of values that a message names.
 _MOST_COLUMNS, _MOST_VALUES = 4, 3
 # The column with the name of a response's file, the default domain: a study has a file per benchmark.
@@ -28,7 +34,7 @@ _DATE = r"(?:19|20)\d\d([-_.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])(?:[-_.
 _MONTH_OR_WEEK = r"(?:19|20)\d\d[-_.]W?\d\d"
 _PART = r"(?:part|shard|chunk|batch|page|log|file|rank|worker|process|pid|run)[-_.]?\d+|\d+[-_.]?of[-_.]?\d+|0\d{2,}"
 _ID = r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|[0-9a-f]{12,}"
-_OF_ONE_LOG = re.compile(rf"(?<![A-Za-z0-9])(?:{_DATE}|{_MONTH_OR_WEEK}|{_PART}|{_ID})(?![A-Za-z0-9])", re.IGNORECASE)
+_PART_OF_LOG = re.compile(rf"(?<![A-Za-z0-9])(?:{_DATE}|{_MONTH_OR_WEEK}|{_PART}|{_ID})(?![A-Za-z0-9])", re.IGNORECASE)
 # The number of a rotated log, or of a further process.
 _NUMBER = re.compile(r"[-_.]\d{1,6}$")
 
@@ -39,7 +45,7 @@ def count_domains(rows: pl.DataFrame, columns: Collection[str]) -> int:
     return int((items["n"] >= FEWEST_LABELS).sum())
 
 
-def are_parts(names: Iterable[str | None]) -> bool:
+def are_parts_of_one_log(names: Iterable[str | None]) -> bool:
     """Whether names, such as those of files, tell days or parts of one log apart rather than kinds of questions.
 
     They do if fewer names are left without dates, numbers of parts and ids.
@@ -49,7 +55,7 @@ def are_parts(names: Iterable[str | None]) -> bool:
     for name in distinct_names:
         # `app-2` is a further file of `app`, if there is one.
         first = _NUMBER.sub("", name)
-        logs.add(_OF_ONE_LOG.sub("", first if first in distinct_names else name))
+        logs.add(_PART_OF_LOG.sub("", first if first in distinct_names else name))
     return len(logs) < len(distinct_names)
 
 
@@ -59,7 +65,7 @@ def check_kinds(rows: pl.DataFrame, option: str) -> None:
     It names the columns whose values could be the domains.
     """
     names = rows[FILE].drop_nulls().unique().sort().to_list()
-    if are_parts(names) or (len(names) > 1 and all(name.isdecimal() for name in names)):
+    if are_parts_of_one_log(names) or (len(names) > 1 and all(name.isdecimal() for name in names)):
         files = ", ".join([*names[:_MOST_VALUES], "..."] if len(names) > _MOST_VALUES else names)
         raise InputError(
             f"{option}: the files of the log are days or parts ({files}) rather than kinds of questions; "
@@ -72,7 +78,12 @@ def find_domain_columns(rows: pl.DataFrame, columns: Collection[str], n_domains:
     """The other columns of a log that give more than `n_domains` domains, with their numbers, the most first."""
     counts = Counter[str]()
     for name, dtype in rows.schema.items():
-        if dtype != pl.String or name in _NO_DOMAINS or name in columns or are_parts(rows[name].unique()):
+        if (
+            dtype != pl.String
+            or name in _NEVER_DOMAIN_COLUMNS
+            or name in columns
+            or are_parts_of_one_log(rows[name].unique())
+        ):
             continue
         n = count_domains(rows, [name])
         if n > n_domains:
@@ -87,6 +98,5 @@ def advise_domains(domain_columns: Mapping[str, int], option: str) -> str:
     columns = [f"{name} ({n})" for name, n in domain_columns.items()]
     return (
         f"columns that give more: {', '.join(columns[:_MOST_COLUMNS])}. Choose one whose values are kinds of "
-        "questions, such "
-        f"as {format_option(option, next(iter(domain_columns)))}"
+        f"questions, such as {format_option(option, next(iter(domain_columns)))}"
     )

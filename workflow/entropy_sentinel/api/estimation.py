@@ -141,16 +141,16 @@ def fit(
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, FitFailure):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
-    witnessed = None
+    witnessed_rows = None
     if judged is not None:
         responses = labelled_features.with_columns(_assign_domains(labelled_features, domain, group)[0])
         kind = {"model": model, **logprobs}
-        witnessed = join_witnesses(responses, domains.name, labels, judged, kind, signals, cluster, training)
+        witnessed_rows = join_witnesses(responses, domains.name, labels, judged, kind, signals, cluster, training)
     metadata = describe_fit(
         fitted,
         training,
         limits,
-        witnessed,
+        witnessed_rows,
         model=model,
         group=group_id(domains.unique()),
         logprobs=logprobs,

@@ -259,8 +259,7 @@ def _add_question_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.Dat
     if n_repeated := labelled.select(pl.struct("(question)", "model").is_duplicated().sum()).item():
         raise InputError(
             f"labels: are joined by their question, but {n_repeated} responses share it with another one; give logs "
-            "with "
-            "one response per question, or labels with the item_id of their response"
+            "with one response per question, or labels with the item_id of their response"
         )
     return joined.join(question_labels, on="(question)", how="left", maintain_order="left").drop("(question)")
 

@@ -102,17 +102,17 @@ def _report_replaced(
 ) -> None:
     """Log how many responses have labels in several files, which ones, and whose label counts."""
     id_labels = all_rows.filter(pl.col("label").is_not_null(), pl.col("item_id").is_not_null())
-    repeated = id_labels.group_by(key).agg(pl.col(_FILE).n_unique().alias("n_files"), pl.col("label").n_unique())
+    repeated = id_labels.group_by(key).agg(n_files=pl.col(_FILE).n_unique(), n_labels=pl.col("label").n_unique())
     repeated = repeated.filter(pl.col("n_files") > 1)
     if repeated.is_empty():
         return
-    counts = kept.join(repeated.select(key), on=key, how="semi", nulls_equal=True)
-    winners = dict(counts.group_by(_FILE).agg(pl.col("item_id").sort()).sort(_FILE).iter_rows())
+    newest = kept.join(repeated.select(key), on=key, how="semi", nulls_equal=True)
+    ids_by_file = dict(newest.group_by(_FILE).agg(pl.col("item_id").sort()).sort(_FILE).iter_rows())
     parts = []
-    for number, ids in winners.items():
+    for number, ids in ids_by_file.items():
         ellipsis = ", ..." if len(ids) > _MOST_NAMES else ""
         parts.append(f"{', '.join(ids[:_MOST_NAMES])}{ellipsis} from {files[number].name}")
-    n_different = repeated.filter(pl.col("label") > 1).height
+    n_different = repeated.filter(pl.col("n_labels") > 1).height
     log.warning(
         "%s: %s in several files (%d with labels that differ); the newest label counts: %s",
         title,

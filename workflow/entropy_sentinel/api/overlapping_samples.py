@@ -29,7 +29,7 @@ def combine_weights(rows: pl.DataFrame, samples: str, weight: str, untimed: pl.D
     sampled_rows = sampled_rows.explode(samples).unnest(samples)
     if sampled_rows.is_empty():
         return rows
-    shares = _share_cells(sampled_rows, untimed)
+    shares = _compute_shares(sampled_rows, untimed)
     weights = (
         sampled_rows.join(shares, on=["slice", "grain", SAMPLE], nulls_equal=True)
         .group_by(_ROW)
@@ -43,19 +43,22 @@ def combine_weights(rows: pl.DataFrame, samples: str, weight: str, untimed: pl.D
     return combined.with_columns(weighted.alias(weight)).drop("combined", _ROW)
 
 
-def _share_cells(each: pl.DataFrame, untimed: pl.DataFrame) -> pl.DataFrame:
-    """The `share` of each sample in each part of a slice (`slice`, `grain`) that has a response."""
+def _compute_shares(sampled_rows: pl.DataFrame, untimed: pl.DataFrame) -> pl.DataFrame:
+    """The `share` of each sample in each part of a slice (`slice`, `grain`) that has a response.
+
+    The weights of the sample's responses there are multiplied by it.
+    """
     grain = pl.col("grain")
-    sums = each.group_by("slice", SAMPLE).agg(pl.len(), pl.col(WEIGHT).sum().alias(_SUM))
+    sums = sampled_rows.group_by("slice", SAMPLE).agg(pl.len(), pl.col(WEIGHT).sum().alias(_SUM))
     rates = sums.with_columns((pl.col("len") / pl.col(_SUM)).alias(_RATE))
-    timed = _share_times(each.drop_nulls("grain"), rates)
-    return pl.concat([timed, _share_untimed(each.filter(grain.is_null()), rates, untimed)])
+    timed = _compute_timed_shares(sampled_rows.drop_nulls("grain"), rates)
+    return pl.concat([timed, _compute_untimed_shares(sampled_rows.filter(grain.is_null()), rates, untimed)])
 
 
-def _share_times(each: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
+def _compute_timed_shares(sampled_rows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
     """The shares where times tell which samples cover a part of a slice."""
-    spans = each.group_by(SAMPLE).agg(pl.col("grain").min().alias(_FIRST), pl.col("grain").max().alias(_LAST))
-    cells = each.select("slice", "grain").unique().join(rates, on="slice").join(spans, on=SAMPLE)
+    spans = sampled_rows.group_by(SAMPLE).agg(pl.col("grain").min().alias(_FIRST), pl.col("grain").max().alias(_LAST))
+    cells = sampled_rows.select("slice", "grain").unique().join(rates, on="slice").join(spans, on=SAMPLE)
     covering = cells.filter(pl.col("grain").is_between(_FIRST, _LAST))
     pairs = covering.join(covering, on=["slice", "grain"], suffix="_other")
     pairs = pairs.filter(~(_is_touching("", "_other") | _is_touching("_other", "")))
@@ -64,19 +67,26 @@ def _share_times(each: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _share_untimed(each: pl.DataFrame, rates: pl.DataFrame, untimed: pl.DataFrame) -> pl.DataFrame:
+def _compute_untimed_shares(sampled_rows: pl.DataFrame, rates: pl.DataFrame, untimed: pl.DataFrame) -> pl.DataFrame:
     """The shares of responses without a time.
 
     Samples overlap if a response is in two of them, or if their weights add up to more than the slice. Then only those
     with the largest sum of weights count, which cover the most; the others correct the witness.
     """
-    overlaps = each.group_by("slice", _ROW).agg(n_samples=pl.len()).group_by("slice").agg(pl.col("n_samples").max())
-    totals = each.group_by("slice").agg(pl.col(WEIGHT).sum().alias("total")).join(overlaps, on="slice")
+    overlaps = (
+        sampled_rows.group_by("slice", _ROW).agg(n_samples=pl.len()).group_by("slice").agg(pl.col("n_samples").max())
+    )
+    totals = sampled_rows.group_by("slice").agg(pl.col(WEIGHT).sum().alias("total")).join(overlaps, on="slice")
     totals = totals.join(untimed, on="slice", how="left")
     is_apart = (pl.col("n_samples") == 1) & (pl.col("total") <= _TOLERANCE * pl.col("n"))
-    whole = pl.when(_TOLERANCE * pl.col(_SUM) >= pl.col(_SUM).max().over("slice")).then(pl.col(_RATE)).otherwise(0.0)
-    shares = each.select("slice", "grain", SAMPLE).unique().join(rates, on=["slice", SAMPLE]).join(totals, on="slice")
-    shares = shares.with_columns(whole.alias(_RATE))
+    rate = pl.when(_TOLERANCE * pl.col(_SUM) >= pl.col(_SUM).max().over("slice")).then(pl.col(_RATE)).otherwise(0.0)
+    shares = (
+        sampled_rows.select("slice", "grain", SAMPLE)
+        .unique()
+        .join(rates, on=["slice", SAMPLE])
+        .join(totals, on="slice")
+    )
+    shares = shares.with_columns(rate.alias(_RATE))
     share = pl.when(is_apart).then(1.0).otherwise(pl.col(_RATE) / pl.col(_RATE).sum().over("slice"))
     return shares.select("slice", "grain", SAMPLE, share=share)
 

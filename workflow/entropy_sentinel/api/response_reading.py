@@ -1,10 +1,10 @@
 """Read responses into frames, compute their features, and write features to files."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import polars as pl
 
@@ -271,6 +271,13 @@ def _warn_unreadable(summary: LogSummary) -> None:
         )
 
 
+class LogprobsKind(NamedTuple):
+    """A kind of log-probabilities: a value of each of the columns LOGPROBS."""
+
+    logprobs_mode: str | None
+    top_k_returned: int | None
+
+
 def write_features(
     features: pl.DataFrame,
     path: str | Path,
@@ -283,23 +290,22 @@ def write_features(
     With `split` each kind of log-probabilities gets a file of its own, `NAME-top5.parquet`. Returns the files.
     Raises InputError for several kinds without `split`, because they are not comparable, and if an output is an input.
     """
-    kinds = _count_kinds(features) or [(None, None, 0)]
+    kinds = _count_kinds(features) or {LogprobsKind(None, None): 0}
     if len(kinds) > 1 and not split:
         raise InputError(
             f"features: {' and '.join(LOGPROBS)} must be the same in all rows, but there are {_format_counts(kinds)}; "
             f"{_advise_kinds(kinds)}"
         )
     targets: dict[str, Path] = {}
-    for *kind, _ in kinds:
-        suffix = f"-top{kind[LOGPROBS.index('top_k_returned')]}" if len(kinds) > 1 else ""
+    for kind in kinds:
+        suffix = f"-top{kind.top_k_returned}" if len(kinds) > 1 else ""
         targets[f"output of {_describe_kind(kind)}"] = Path(path).with_stem(f"{Path(path).stem}{suffix}")
     check_outputs(targets, inputs)
     # Responses without features may have none of the kinds; they are written to the first file.
-    has_no_file = ~pl.any_horizontal([_has_kind(kind) for *kind, _ in kinds])
-    for number, ((*kind, _), target) in enumerate(zip(kinds, targets.values(), strict=True)):
+    has_no_file = ~pl.any_horizontal([_has_kind(kind) for kind in kinds])
+    for number, (kind, target) in enumerate(zip(kinds, targets.values(), strict=True)):
         rows = features.filter(_has_kind(kind) | (has_no_file & (number == 0)))
-        origin = dict(zip(LOGPROBS, kind, strict=True))
-        file_facts = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
+        file_facts = {**(facts or {}), **kind._asdict(), "missing_mass": missing_mass(rows)}
         FEATURE_FRAME.write(rows.drop(LOGPROBS), target, file_facts)
     return [*targets.values()]
 
@@ -312,46 +318,43 @@ def select_most_common_kind(features: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     kinds = _count_kinds(features)
     if len(kinds) < 2:
         return features, ""
-    largest = max(kinds, key=lambda kind: kind[-1])
-    *kept, _ = largest
-    other_counts = _format_counts([kind for kind in kinds if kind != largest])
+    most_common = max(kinds, key=lambda kind: kinds[kind])
+    other_counts = _format_counts({kind: n for kind, n in kinds.items() if kind != most_common})
     line = (
-        f"left out, because the others have {_describe_kind(kept)}: {other_counts}. To use them, {_advise_kinds(kinds)}"
+        f"left out, because the others have {_describe_kind(most_common)}: {other_counts}. To use them, "
+        f"{_advise_kinds(kinds)}"
     )
-    return features.filter(_has_kind(kept) | pl.col("reason").is_not_null()), line
+    return features.filter(_has_kind(most_common) | pl.col("reason").is_not_null()), line
 
 
-def _has_kind(kind: Sequence[Any]) -> pl.Expr:
+def _has_kind(kind: LogprobsKind) -> pl.Expr:
     """Whether a response has this kind of log-probabilities."""
-    has_values = [pl.col(name).eq_missing(value) for name, value in zip(LOGPROBS, kind, strict=True)]
+    has_values = [pl.col(name).eq_missing(value) for name, value in kind._asdict().items()]
     return pl.all_horizontal(has_values)
 
 
-def _count_kinds(features: pl.DataFrame) -> list[tuple[Any, ...]]:
-    """The kinds of log-probabilities, each with the number of its responses."""
+def _count_kinds(features: pl.DataFrame) -> dict[LogprobsKind, int]:
+    """The number of responses of each kind, without those that have no features, unless none has any."""
     usable = features.filter(pl.col("reason").is_null())
     counted = usable if len(usable) else features
-    return counted.group_by(LOGPROBS, maintain_order=True).len().rows()
+    counts = counted.group_by(LOGPROBS, maintain_order=True).len()
+    return {LogprobsKind(*values): n for *values, n in counts.iter_rows()}
 
 
-def _describe_kind(kind: Sequence[Any]) -> str:
-    mode, top_k = kind
-    return f"{top_k} alternatives per token ({mode})"
+def _describe_kind(kind: LogprobsKind) -> str:
+    return f"{kind.top_k_returned} alternatives per token ({kind.logprobs_mode})"
 
 
-def _format_counts(kinds: Sequence[Sequence[Any]]) -> str:
-    """The numbers of responses of several kinds."""
-    return "; ".join(f"{count:,} responses with {_describe_kind(kind)}" for *kind, count in kinds)
+def _format_counts(kinds: Mapping[LogprobsKind, int]) -> str:
+    return "; ".join(f"{n:,} responses with {_describe_kind(kind)}" for kind, n in kinds.items())
 
 
-def _advise_kinds(kinds: Sequence[Sequence[Any]]) -> str:
+def _advise_kinds(kinds: Collection[LogprobsKind]) -> str:
     """What to do about responses of several kinds."""
-    place = LOGPROBS.index("top_k_returned")
-    widths = sorted({kind[place] for kind in kinds if kind[place]})
+    widths = sorted({kind.top_k_returned for kind in kinds if kind.top_k_returned})
     if len(widths) < 2:
-        return (
-            f"take one kind, for example with --where logprobs_mode={kinds[0][0]}, or write one file for each (--split)"
-        )
+        mode = next(iter(kinds)).logprobs_mode
+        return f"take one kind, for example with --where logprobs_mode={mode}, or write one file for each (--split)"
     return (
         f"cut all to the smallest number of alternatives (--top-k {widths[0]}), take one kind, for example "
         f"with --where top_k_returned={widths[-1]}, or write one file for each (--split)"

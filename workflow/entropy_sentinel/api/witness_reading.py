@@ -1,4 +1,7 @@
-"""Read witnesses: the verdicts of judges and the second opinions of other models, from files or tables.
+"""Read witnesses, from files or tables.
+
+A witness is a source of labels that are not by people: the verdicts of one judge on responses, or the second opinions
+of one other model, which agree with a response or not.
 
 A row without a probability counts with its label as 0 or 1, also beside rows that have one. Both are on one scale, and
 labels by people correct either, so a witness that gives few probabilities loses nothing.
@@ -103,14 +106,14 @@ def read_witnesses(judged: Any, scorer: str | None = None, labels: pl.DataFrame 
     """
     if isinstance(judged, list) and judged and all(isinstance(each, Witness) for each in judged):
         return judged
-    parts: dict[tuple[WitnessKind, str | None], list[LabelFile]] = {}
+    files_by_source: dict[tuple[WitnessKind, str | None], list[LabelFile]] = {}
     for file in _read_files(judged, scorer):
         rows = _complete_rows(file)
         if labels is not None:
             _refuse_people_labels(LabelFile(file.name, rows), labels)
-        for (kind, model), part in rows.group_by(WITNESS, JUDGE, maintain_order=True):
-            parts.setdefault((WitnessKind(kind), model), []).append(LabelFile(file.name, part))
-    witnesses = [_merge_parts(kind, model, files) for (kind, model), files in parts.items()]
+        for (kind, model), model_rows in rows.group_by(WITNESS, JUDGE, maintain_order=True):
+            files_by_source.setdefault((WitnessKind(kind), model), []).append(LabelFile(file.name, model_rows))
+    witnesses = [_merge_parts(kind, model, files) for (kind, model), files in files_by_source.items()]
     if len(witnesses) > 1:
         for witness in witnesses:
             if witness.model is None:

@@ -164,14 +164,13 @@ class LogprobsAttempt:
         is_busy = status == 429 and self._reaction.accepted
         return self.has_added_logprobs and status >= 400 and not is_busy
 
-    def next_body(self, status: int, answer: bytes | None) -> dict[str, Any] | None:
-        """The body to send after an answer with this HTTP status; None if the answer is passed to the client.
+    def next_body(self, status: int, answer: bytes) -> dict[str, Any]:
+        """The body to send after a refusal (`is_refusal`) with this HTTP status and answer."""
+        self._change_body(status, _extract_message(answer))
+        return self.body
 
-        `answer` is what the server says if `is_refusal`, else None.
-        """
-        if answer is not None:
-            self._change_body(status, _extract_message(answer))
-            return self.body
+    def record_final_status(self, status: int) -> None:
+        """Remember what the HTTP status of the answer that is passed to the client shows of the server."""
         if self.has_added_logprobs and status >= 400:
             self._reaction.n_failed += 1
         elif self.has_added_logprobs:
@@ -181,7 +180,6 @@ class LogprobsAttempt:
         elif self._state is AttemptState.REFUSED and status < 400:
             self.why = self._refusal
             self._negotiator.record_refusal(self._kind, self.why)
-        return None
 
     def _change_body(self, status: int, words: str) -> None:
         self._refusal = f"HTTP {status}" + (f": {words}" if words else "")

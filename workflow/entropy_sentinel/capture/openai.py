@@ -208,7 +208,7 @@ class _Transport(_CapturingTransport, httpx.BaseTransport):
         while captured.attempt.is_refusal(response.status_code):
             captured.attempt.next_body(response.status_code, _read_answer(response))
             response = self.inner.handle_request(captured.outgoing)
-        captured.attempt.next_body(response.status_code, None)
+        captured.attempt.record_final_status(response.status_code)
         if response.is_success:
             response.stream = _Stream(response.stream, self.make_writer(captured, response.headers))
         return response
@@ -226,7 +226,7 @@ class _AsyncTransport(_CapturingTransport, httpx.AsyncBaseTransport):
         while captured.attempt.is_refusal(response.status_code):
             captured.attempt.next_body(response.status_code, await _read_answer_async(response))
             response = await self.inner.handle_async_request(captured.outgoing)
-        captured.attempt.next_body(response.status_code, None)
+        captured.attempt.record_final_status(response.status_code)
         if response.is_success:
             response.stream = _AsyncStream(response.stream, self.make_writer(captured, response.headers))
         return response

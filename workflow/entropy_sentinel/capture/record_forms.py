@@ -46,28 +46,28 @@ def hide_secrets(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _hide_value(name, value) for name, value in record.items() if name != _PROMPT_IDS}
 
 
-def _hide_value(name: str, value: Any, hidden: int = _HIDE_NOTHING) -> Any:
-    """A safe value of this name; `hidden` says what a name around it hides."""
-    if hidden != _HIDE_ALL and is_secret_name(name):
+def _hide_value(name: str, value: Any, hiding: int = _HIDE_NOTHING) -> Any:
+    """A safe value of this name; `hiding` says what a name around it hides."""
+    if hiding != _HIDE_ALL and is_secret_name(name):
         # A number of tokens is no secret; a password may be a number.
-        hidden = _HIDE_TEXTS if may_count(name) else _HIDE_ALL
+        hiding = _HIDE_TEXTS if may_count(name) else _HIDE_ALL
     if isinstance(value, Mapping):
         if "logprobs" in value or _IDS in value:
             return _hide_in_choice(value)
-        return _hide_in_mapping(value, hidden)
+        return _hide_in_mapping(value, hiding)
     if isinstance(value, list | tuple):
-        return [_hide_value(name, below, hidden) for below in value]
+        return [_hide_value(name, below, hiding) for below in value]
     if isinstance(value, str):
-        return HIDDEN if hidden else _hide_in_arguments(value) if name == _ARGUMENTS_FIELD else mask_keys(value)
-    return HIDDEN if hidden == _HIDE_ALL and type(value) in (int, float) else value
+        return HIDDEN if hiding else _hide_in_arguments(value) if name == _ARGUMENTS_FIELD else mask_keys(value)
+    return HIDDEN if hiding == _HIDE_ALL and type(value) in (int, float) else value
 
 
-def _hide_in_mapping(value: Mapping[str, Any], hidden: int = _HIDE_NOTHING) -> dict[str, Any]:
+def _hide_in_mapping(value: Mapping[str, Any], hiding: int = _HIDE_NOTHING) -> dict[str, Any]:
     """The safe values of a mapping by their names, which may contain keys."""
     safe = {}
     for name, below in value.items():
         if name != _PROMPT_IDS:
-            safe[mask_keys(str(name))] = _hide_value(str(name), below, hidden)
+            safe[mask_keys(str(name))] = _hide_value(str(name), below, hiding)
     return safe
 
 
@@ -85,11 +85,12 @@ def _hide_in_choice(choice: Mapping[str, Any]) -> dict[str, Any]:
     """A safe choice of a reply, or a safe content part of the Responses API."""
     rest = {name: value for name, value in choice.items() if name not in ("logprobs", _IDS)}
     safe = _hide_in_mapping(rest)
-    hidden = safe != _to_plain_types(rest)
-    if _IDS in choice and not hidden:
+    # A key in the answer was masked: its tokens would still spell it.
+    hides_texts = safe != _to_plain_types(rest)
+    if _IDS in choice and not hides_texts:
         safe[_IDS] = choice[_IDS]
     if "logprobs" in choice:
-        safe["logprobs"] = _hide_in_logprobs(choice["logprobs"], hidden)
+        safe["logprobs"] = _hide_in_logprobs(choice["logprobs"], hides_texts)
     return safe
 
 
@@ -102,36 +103,37 @@ def _to_plain_types(value: Any) -> Any:
     return value
 
 
-def _hide_in_logprobs(logprobs: Any, hidden: bool) -> Any:
+def _hide_in_logprobs(logprobs: Any, hides_texts: bool) -> Any:
     """Safe log-probabilities of a choice: lists of steps, or the parallel lists of text completions."""
     if isinstance(logprobs, list | tuple):
-        return [_hide_in_step(step, hidden) for step in logprobs]
+        return [_hide_in_step(step, hides_texts) for step in logprobs]
     if not isinstance(logprobs, Mapping):
         return logprobs
     if "token_logprobs" in logprobs:
-        return _hide_in_text_completion(logprobs, hidden)
-    return {name: _hide_in_logprobs(steps, hidden) for name, steps in logprobs.items()}
+        return _hide_in_text_completion(logprobs, hides_texts)
+    return {name: _hide_in_logprobs(steps, hides_texts) for name, steps in logprobs.items()}
 
 
-def _hide_in_step(step: Any, hidden: bool) -> Any:
+def _hide_in_step(step: Any, hides_texts: bool) -> Any:
+    """A safe step with its alternatives; with `hides_texts`, without the texts and ids of tokens."""
     if not isinstance(step, Mapping):
         return step
-    safe = _hide_in_entry(step, hidden)
+    safe = _hide_in_entry(step, hides_texts)
     if "top_logprobs" in step:
-        safe["top_logprobs"] = [_hide_in_entry(entry, hidden) for entry in step["top_logprobs"] or ()]
+        safe["top_logprobs"] = [_hide_in_entry(entry, hides_texts) for entry in step["top_logprobs"] or ()]
     return safe
 
 
-def _hide_in_entry(entry: Mapping[str, Any], hidden: bool) -> dict[str, Any]:
+def _hide_in_entry(entry: Mapping[str, Any], hides_texts: bool) -> dict[str, Any]:
     """A token and its log-probability. Written out for speed: a reply has thousands, and a service waits."""
-    safe = {"token": HIDDEN if hidden else entry["token"], "logprob": entry["logprob"]}
-    if "token_id" in entry and not hidden:
+    safe = {"token": HIDDEN if hides_texts else entry["token"], "logprob": entry["logprob"]}
+    if "token_id" in entry and not hides_texts:
         safe["token_id"] = entry["token_id"]
     return safe
 
 
-def _hide_in_text_completion(logprobs: Mapping[str, Any], hidden: bool) -> dict[str, Any]:
-    if not hidden:
+def _hide_in_text_completion(logprobs: Mapping[str, Any], hides_texts: bool) -> dict[str, Any]:
+    if not hides_texts:
         return dict(logprobs)
     alternatives = []
     for step in logprobs.get("top_logprobs") or []:

@@ -127,11 +127,11 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
 
 
 def _choose_status(result: "Monitored", has_failures: bool) -> int:
-    """The exit status."""
+    has_new_alerts, has_no_usable_slice = result.calling, result.silent
     applies = {
-        ALERT: result.calling,
+        ALERT: has_new_alerts,
         ERROR: has_failures,
-        NOTHING: result.silent,
+        NOTHING: has_no_usable_slice,
         INCOMPLETE_STATUS: result.incomplete,
     }
     return next((status for status in PRECEDENCE if applies[status]), 0)

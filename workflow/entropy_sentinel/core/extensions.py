@@ -215,7 +215,7 @@ def _load_kind(kind: str) -> dict[str, tuple[Any, ModuleType]]:
         for module, functions in extension.modules:
             if kind not in functions:
                 continue
-            for name, value in _call_declaring(module, functions[kind], loaded.failures).items():
+            for name, value in _call_declaration(module, functions[kind], loaded.failures).items():
                 if name in found:
                     both = " and ".join(_format_place(one) for one in (found[name][1], module))
                     raise ConfigError(f"two extensions declare '{name}' in {kind}(): {both}; rename one of them")
@@ -223,7 +223,7 @@ def _load_kind(kind: str) -> dict[str, tuple[Any, ModuleType]]:
     return found
 
 
-def _call_declaring(module: ModuleType, function: Callable[[], Any], failures: list[Failure]) -> Mapping[str, Any]:
+def _call_declaration(module: ModuleType, function: Callable[[], Any], failures: list[Failure]) -> Mapping[str, Any]:
     """What a function of a module returns; nothing if it fails, which becomes one of `failures`."""
     try:
         with contextlib.redirect_stdout(sys.stderr):  # a command's output may be JSON
@@ -237,8 +237,9 @@ def _call_declaring(module: ModuleType, function: Callable[[], Any], failures: l
             raise
         what = f"extension '{module.__name__}': {function.__name__}() failed"
         line = describe_failure(what, error, f"{get_module_file(module)}:{function.__code__.co_firstlineno}")
-        requested = [Path(name).name.partition(".")[0] for name in _list_requested()]
-        failures.append(Failure(line, find_outermost(module).__name__ in requested))
+        requested_names = [Path(name).name.partition(".")[0] for name in _list_requested()]
+        is_requested = find_outermost(module).__name__ in requested_names
+        failures.append(Failure(line, is_requested=is_requested))
         return {}
     return values
 
@@ -268,7 +269,7 @@ def _load_extensions() -> LoadedExtensions:
             if isinstance(error, NameTakenError):
                 hidden.append(Path(name))
             line = describe_failure(f"extension '{name}' was not loaded", error, name)
-            loaded.failures.append(Failure(line, name in _list_requested()))
+            loaded.failures.append(Failure(line, is_requested=name in _list_requested()))
             continue
         # An extension may be named twice, by its folder and by an entry point.
         loaded.extensions.append(Extension(top, [one for one in modules if one.module.__name__ not in seen]))

@@ -124,40 +124,40 @@ def _update_copy(fs: Any, path: str, url: str, target: Path) -> Path:
     URLS[str(target)] = format_path(url)
     facts, partial = target.parent.with_suffix(".json"), target.parent.with_suffix(".partial")
     try:
-        now = _read_version(fs, path)
+        state = _read_file_state(fs, path)
         with suppress(OSError, ValueError):
-            if now["version"] and json.loads(facts.read_text()) == {**now, "copy": _identify_copy(target)}:
+            if state["version"] and json.loads(facts.read_text()) == {**state, "copy": _identify_copy(target)}:
                 return target
-        now = _download_whole(fs, path, partial, now)
+        state = _download_whole(fs, path, partial, state)
     except Exception as error:  # of any store
         read = partial.stat().st_size if partial.exists() else 0
         begun = ""
-        if read and _read_partial_version(partial):
+        if read and _read_partial_state(partial):
             begun = f" after {read:,} bytes, the next run continues from there"
         raise InputError(f"{format_path(url)}: cannot be read{begun}: {_describe_error(error, url)}") from None
     partial.replace(target)
-    facts.write_text(json.dumps({**now, "copy": _identify_copy(target)}))
+    facts.write_text(json.dumps({**state, "copy": _identify_copy(target)}))
     return target
 
 
-def _download_whole(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> dict[str, Any]:
-    """Download a file; return the version and size of the downloaded one, which may have been replaced since `now`."""
+def _download_whole(fs: Any, path: str, partial: Path, state: dict[str, Any]) -> dict[str, Any]:
+    """Download a file; return the state of the downloaded one, which may be newer than `state`."""
     failure: Exception = OSError("the file changes while it is read; read a copy that no program writes")
     for _ in range(_MOST_TRIES):
         try:
-            _download_rest(fs, path, partial, now)
+            _download_rest(fs, path, partial, state)
         except (WrongPartError, ValueError) as error:  # the latter of a file that cannot be read from its middle
             partial.unlink(missing_ok=True)
             failure = error
             continue
-        before, now = now, _read_version(fs, path)
-        if now == before:
-            return now
+        previous_state, state = state, _read_file_state(fs, path)
+        if state == previous_state:
+            return state
         partial.unlink()
     raise failure
 
 
-def _read_version(fs: Any, path: str) -> dict[str, Any]:
+def _read_file_state(fs: Any, path: str) -> dict[str, Any]:
     """The version of a file, None if its server does not state one, and its size in bytes, if known."""
     fs.invalidate_cache()
     info = _query_info(fs, path)
@@ -206,7 +206,7 @@ def _identify_copy(copy: Path) -> list[int]:
     return [status.st_ino, status.st_size, status.st_mtime_ns]
 
 
-def _read_partial_version(partial: Path) -> dict[str, Any] | None:
+def _read_partial_state(partial: Path) -> dict[str, Any] | None:
     """The version and size of the file that a partial copy is from; None if its version is unknown."""
     with suppress(OSError, ValueError):
         facts = json.loads(partial.with_suffix(".partial.json").read_text())
@@ -214,26 +214,26 @@ def _read_partial_version(partial: Path) -> dict[str, Any] | None:
     return None
 
 
-def _download_rest(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> None:
+def _download_rest(fs: Any, path: str, partial: Path, state: dict[str, Any]) -> None:
     """Download the rest of a file, or all of it if the partial copy is from another version."""
-    same = partial.is_file() and _read_partial_version(partial) == now
-    if not same:
+    is_resumed = partial.is_file() and _read_partial_state(partial) == state
+    if not is_resumed:
         partial.unlink(missing_ok=True)
-    partial.with_suffix(".partial.json").write_text(json.dumps(now))
+    partial.with_suffix(".partial.json").write_text(json.dumps(state))
     # A web server sends a whole file as one answer, and a part of it only if it can.
-    whole = {"block_size": 0} if _is_web_server(fs) and not same else {}
-    with fs.open(path, "rb", **whole) as source, partial.open("ab") as copy:
-        if same:
+    options = {"block_size": 0} if _is_web_server(fs) and not is_resumed else {}
+    with fs.open(path, "rb", **options) as source, partial.open("ab") as copy:
+        if is_resumed:
             source.seek(copy.tell())
-        while (block := source.read(_BLOCK)) and (now["size"] is None or copy.tell() <= now["size"]):
+        while (block := source.read(_BLOCK)) and (state["size"] is None or copy.tell() <= state["size"]):
             copy.write(block)
             copy.flush()
     read = partial.stat().st_size
-    if now["size"] is not None and read < now["size"]:
-        raise OSError(f"the connection ended before {now['size']:,} bytes")
-    if now["size"] is not None and read > now["size"]:
+    if state["size"] is not None and read < state["size"]:
+        raise OSError(f"the connection ended before {state['size']:,} bytes")
+    if state["size"] is not None and read > state["size"]:
         partial.unlink()
-        raise WrongPartError(f"the server announced {now['size']:,} bytes, but sent more")
+        raise WrongPartError(f"the server announced {state['size']:,} bytes, but sent more")
 
 
 def _describe_error(error: BaseException, url: str) -> str:

@@ -130,7 +130,7 @@ def describe_fit(
     estimator: Estimator | FitFailure,
     rows: TrainingRows,
     limits: Limits = DEFAULT,
-    witnessed: WitnessedRows | None = None,
+    witnessed_rows: WitnessedRows | None = None,
     *,
     model: str | None = None,
     group: str | None = None,
@@ -139,13 +139,13 @@ def describe_fit(
 ) -> FitMetadata:
     """The metadata of an estimator fitted on `rows`, with its validation.
 
-    `limits` are those of the validation's verdict, and `witnessed` the responses with a judge's verdicts. Raises
+    `limits` are those of the validation's verdict, and `witnessed_rows` the responses with a judge's verdicts. Raises
     ContractError for a kind of log-probabilities that no file may have.
     """
     support = familiarity = validation = chosen = None
     if isinstance(estimator, Estimator):
         chosen = estimator.chosen
-        validation = validate_estimator(rows, estimator.name, limits, witnessed)
+        validation = validate_estimator(rows, estimator.name, limits, witnessed_rows)
         support = Support.fit(rows.features, rows.domains)
         if rows.buckets is not None:
             familiarity = Familiarity.fit(rows.buckets, rows.domains, rows.groups)

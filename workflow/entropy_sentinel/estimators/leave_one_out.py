@@ -28,61 +28,58 @@ log = logging.getLogger(__name__)
 
 
 def validate_estimator(
-    rows: TrainingRows, name: str, limits: Limits = DEFAULT, witnessed: WitnessedRows | None = None
+    rows: TrainingRows, name: str, limits: Limits = DEFAULT, witnessed_rows: WitnessedRows | None = None
 ) -> Validation:
     """Estimate each domain of `rows` by the estimator `name` fitted on the other domains, and decide the verdict.
 
     If `rows` have groups, also estimate each by an estimator fitted on the other groups. With fewer than FEWEST_DOMAINS
     domains, or groups, nothing is estimated. A domain with fewer than FEWEST_LABELS labels is not held out: it stays in
-    the training rows, but does not count. With the verdicts of a judge, `witnessed`, fewer are enough.
+    the training rows, but does not count. With `witnessed_rows`, responses with a judge's verdicts, fewer are enough.
     """
     n_domains = len(np.unique(rows.domains))
     new_groups = None
     if rows.groups is not None:
         n_groups = len(np.unique(rows.groups))
-        without_groups, witnesses = _hold_out(rows, name, rows.groups, witnessed)
-        new_groups = Validation(name, n_domains, without_groups, n_groups, limits=limits, witnesses=witnesses)
-    without_domains, witnesses = _hold_out(rows, name, rows.domains, witnessed)
-    return Validation(name, n_domains, without_domains, new_groups=new_groups, limits=limits, witnesses=witnesses)
+        held_out_groups, witnesses = _hold_out(rows, name, rows.groups, witnessed_rows)
+        new_groups = Validation(name, n_domains, held_out_groups, n_groups, limits=limits, witnesses=witnesses)
+    held_out_domains, witnesses = _hold_out(rows, name, rows.domains, witnessed_rows)
+    return Validation(name, n_domains, held_out_domains, new_groups=new_groups, limits=limits, witnesses=witnesses)
 
 
 def _hold_out(
-    rows: TrainingRows, name: str, units: np.ndarray, witnessed: WitnessedRows | None
+    rows: TrainingRows, name: str, units: np.ndarray, witnessed_rows: WitnessedRows | None
 ) -> tuple[tuple[Domain, ...], tuple[WitnessSummary, ...]]:
     """Each domain, estimated without its unit (the domain itself or its group), and what witnesses are worth.
 
     `units` is (n_rows,).
     """
-    judged = witnessed.counted_domains() if witnessed is not None else dict[str, tuple[int, ...]]()
+    judged = witnessed_rows.counted_domains() if witnessed_rows is not None else dict[str, tuple[int, ...]]()
     domains: list[Domain] = []
     estimates: dict[str, WitnessedEstimate] = {}
     for domain, fitted in _refit_units(rows, name, units, set(judged)):
         domains.append(domain)
-        if witnessed is not None and fitted is not None and domain.domain in judged:
+        if witnessed_rows is not None and fitted is not None and domain.domain in judged:
             with one_thread():
-                estimates[domain.domain] = witnessed.estimate(domain.domain, judged[domain.domain], fitted)
-    if witnessed is None:
+                estimates[domain.domain] = witnessed_rows.estimate(domain.domain, judged[domain.domain], fitted)
+    if witnessed_rows is None:
         return tuple(domains), ()
     found = None
     if estimates:
-        found = estimate_accuracies([one.domain for one in estimates.values()], witnessed.recognises)
+        found = estimate_accuracies([one.domain for one in estimates.values()], witnessed_rows.recognises)
     if found is None:
-        few = [_drop_verdicts(domain) for domain in domains]
-        return tuple(few), witnessed.summarise()
-    places = {domain.domain: place for place, domain in enumerate(domains)}
-    for (name_of_domain, estimate), true, noise in zip(
-        estimates.items(), found.accuracies, found.variances, strict=True
-    ):
-        place = places[name_of_domain]
-        domains[place] = replace(
-            domains[place],
+        return tuple(map(_drop_verdicts, domains)), witnessed_rows.summarise()
+    positions = {domain.domain: position for position, domain in enumerate(domains)}
+    for (domain_name, estimate), true, noise in zip(estimates.items(), found.accuracies, found.variances, strict=True):
+        position = positions[domain_name]
+        domains[position] = replace(
+            domains[position],
             n=int(estimate.domain.n),
             estimated=estimate.estimated,
             true=float(true),
             n_judged=estimate.n_judged,
             noise=float(noise),
         )
-    return tuple(domains), witnessed.summarise(found.worth, found.powers, found.counts)
+    return tuple(domains), witnessed_rows.summarise(found.worth, found.powers, found.counts)
 
 
 def _drop_verdicts(domain: Domain) -> Domain:
@@ -96,25 +93,25 @@ def _refit_units(
     rows: TrainingRows, name: str, units: np.ndarray, judged: set[str]
 ) -> Iterator[tuple[Domain, Estimator | None]]:
     """Yield each domain, estimated without its unit, and the estimator fitted without it; those in `judged` count."""
-    names, of_rows = np.unique(units, return_inverse=True)
+    names, unit_numbers = np.unique(units, return_inverse=True)
     if len(names) < FEWEST_DOMAINS:
         return
-    domains, numbers = np.unique(rows.domains, return_inverse=True)
-    places = _group_positions(numbers, len(domains))
+    domains, domain_numbers = np.unique(rows.domains, return_inverse=True)
+    domain_rows = _group_positions(domain_numbers, len(domains))
     kind = "domain" if units is rows.domains else "group"
-    for unit, within in enumerate(_group_positions(of_rows, len(names))):
+    for unit, unit_rows in enumerate(_group_positions(unit_numbers, len(names))):
         log.info("%s %d of %d", kind, unit + 1, len(names))
-        of_unit = [(str(domains[number]), places[number]) for number in np.unique(numbers[within])]
-        n_labels = [independent_sample_size(rows.items[members], rows.similarity) for _, members in of_unit]
-        counts = [n >= FEWEST_LABELS or domain in judged for (domain, _), n in zip(of_unit, n_labels, strict=True)]
+        unit_domains = [(str(domains[number]), domain_rows[number]) for number in np.unique(domain_numbers[unit_rows])]
+        n_labels = [independent_sample_size(rows.items[members], rows.similarity) for _, members in unit_domains]
+        counts = [n >= FEWEST_LABELS or domain in judged for (domain, _), n in zip(unit_domains, n_labels, strict=True)]
         fitted = None
         # Without a domain that counts, nothing is to be estimated.
         if any(counts):
             with one_thread():
-                fitted = rows.part(of_rows != unit, left_out=len(of_unit)).fit(name)
-        for (domain, members), n, counting in zip(of_unit, n_labels, counts, strict=True):
-            found = _estimate_domain(rows, domain, members, n, fitted if counting else None)
-            yield found, fitted if isinstance(fitted, Estimator) and counting else None
+                fitted = rows.part(unit_numbers != unit, left_out=len(unit_domains)).fit(name)
+        for (domain, members), n, is_counted in zip(unit_domains, n_labels, counts, strict=True):
+            estimate = _estimate_domain(rows, domain, members, n, fitted if is_counted else None)
+            yield estimate, fitted if isinstance(fitted, Estimator) and is_counted else None
 
 
 def _group_positions(numbers: np.ndarray, n: int) -> list[np.ndarray]:

@@ -120,7 +120,7 @@ def _compute_batch(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame
 
 
 def usable_features(sampled: np.ndarray, top: np.ndarray, finish_reason: str) -> pl.DataFrame | None:
-    """The features of one response as `compute_features` does; null if it has a reason for none, or may have.
+    """The features of one response as `compute_features` does; None unless it certainly has features.
 
     `sampled` (T,) and `top` (T, k) are its log-probabilities, float32, without null entries and with T > 0.
     """

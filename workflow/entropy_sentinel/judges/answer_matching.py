@@ -25,8 +25,8 @@ from entropy_sentinel.judges.answer_words import (
     WORD,
     normalize_answer,
     normalize_text,
+    normalize_word,
     read_rational,
-    write_word,
 )
 from entropy_sentinel.judges.final_answers import find_leading_option
 from entropy_sentinel.judges.stated_answers import (
@@ -78,10 +78,10 @@ def match_answers(first: str | None, second: str | None) -> bool | None:
     if answers[0] is None or answers[1] is None:
         return None
     pair = answers[0], answers[1]
-    return _same_as_written(*pair) or _same_as_lists(*pair) or _same_as_percent(*pair)
+    return _is_same_as_written(*pair) or _is_same_list(*pair) or _is_same_percentage(*pair)
 
 
-def _same_as_written(first: StatedAnswer, second: StatedAnswer) -> bool:
+def _is_same_as_written(first: StatedAnswer, second: StatedAnswer) -> bool:
     """Whether two answers are the same, as they are written."""
     shorter, longer = sorted((first, second), key=lambda answer: len(answer.words))
     if not shorter.words:  # signs only, such as emoji
@@ -101,15 +101,15 @@ def _same_as_written(first: StatedAnswer, second: StatedAnswer) -> bool:
     return _split_last_line(shorter.text) == _split_last_line(longer.text)
 
 
-def _same_as_lists(first: StatedAnswer, second: StatedAnswer) -> bool:
+def _is_same_list(first: StatedAnswer, second: StatedAnswer) -> bool:
     """Whether `100,200` and `100, 200` are the same: a comma of thousands may also separate numbers."""
     for joined, spaced in ((first, second), (second, first)):
         if _LIST.search(spaced.text) and (text := _THOUSANDS_OR_LIST.sub(r"\1, ", joined.text)) != joined.text:
-            return _same_as_written(read_words(text), spaced)
+            return _is_same_as_written(read_words(text), spaced)
     return False
 
 
-def _same_as_percent(first: StatedAnswer, second: StatedAnswer) -> bool:
+def _is_same_percentage(first: StatedAnswer, second: StatedAnswer) -> bool:
     """Whether one answer is a percentage and the other the same share as a fraction between 0 and 1.
 
     One of them is nothing but the number. 50 and 0.5 without a per cent are different, and so are 1% and 1.
@@ -140,12 +140,12 @@ def _find_final_number(answer: StatedAnswer) -> _FinalNumber | None:
     if stated is None or not RATIONAL.fullmatch(stated) or len(stated) > LONGEST_NUMBER:
         return None
     text = normalize_text(answer.text)
-    flags = {
+    percent_flags = {
         _PERCENT.match(text, match.end()) is not None
         for match in WORD.finditer(text)
-        if match["number"] is not None and write_word(match) == stated
+        if match["number"] is not None and normalize_word(match) == stated
     }
-    return _FinalNumber(read_rational(stated), flags.pop()) if len(flags) == 1 else None
+    return _FinalNumber(read_rational(stated), percent_flags.pop()) if len(percent_flags) == 1 else None
 
 
 def is_comparable(response: str | None) -> bool:

@@ -171,6 +171,7 @@ def _read_season(text: str, reference_kind: DesignationKind | None) -> Designati
 
 
 def _read_range(text: str, reference_kind: DesignationKind | None) -> Designation | None:
+    """A range or a score; its `results` are the values of the text as a subtraction."""
     match = _RANGE.fullmatch(text)
     if not match or (match["joint"].casefold() == "and") != text.casefold().startswith("between"):
         return None

@@ -83,10 +83,7 @@ class EnvelopeReader(Reader):
         failure = self._explain_missing_reply(call, status)
         if not contents and failure is None:
             raise InputError(f"has no reply in {' or '.join(envelope.reply)}; fields: {', '.join(call)[:200]}")
-        request = _unwrap_request(find_value(call, envelope.request))
-        request = (
-            request if isinstance(request, Mapping) else {"messages": request} if isinstance(request, list) else {}
-        )
+        request = self._read_request(call)
         call_id = find_id(call, envelope.item_id)
         try:
             replies, facts = self._parse_contents(contents, status, failure)
@@ -106,6 +103,15 @@ class EnvelopeReader(Reader):
                 reply.unusable = replace_surrogates(f"{reply.unusable}: {refusal}")
             reply.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1
             yield reply
+
+    def _read_request(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The body of a call's request, empty without one; a list is its messages."""
+        request = find_value(call, self._envelope.request)
+        request = parse_json(request) if isinstance(request, str) else request
+        request = request.get("body", request) if isinstance(request, Mapping) else request
+        if isinstance(request, list):
+            return {"messages": request}
+        return request if isinstance(request, Mapping) else {}
 
     def _find_contents(self, call: Mapping[str, Any]) -> list[Any]:
         """The replies of a call: one, or several of a path with `*`."""
@@ -191,11 +197,6 @@ def _extract_reason(status: str) -> Any:
     words, brace, rest = status.partition("{")
     error = find_error(parse_json(brace + rest)) if brace else None
     return status if error is None else error
-
-
-def _unwrap_request(request: Any) -> Any:
-    request = parse_json(request) if isinstance(request, str) else request
-    return request.get("body", request) if isinstance(request, Mapping) else request
 
 
 def _is_json(text: str) -> bool:

@@ -342,7 +342,7 @@ _START_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d")
 
 
 def sort_attempts(paths: Sequence[PathOrRecords]) -> list[PathOrRecords]:
-    """The paths with the logs of inspect_ai in the places of such logs, the newest first.
+    """The paths, with the logs of inspect_ai sorted among their own places, the newest first.
 
     A retried evaluation has a log for each attempt, and samples of the newest one count.
     """

@@ -35,7 +35,7 @@ def build_frames(
 ) -> Iterator[pl.DataFrame]:
     """Yield the frame that `build` returns for `rows`; if `build` raises an error, try each half, and so on.
 
-    A single row that fails is passed to `bad` with the error; finding one such row in 1,000 takes 20 tries.
+    A single row that fails is passed to `on_bad` with the error; finding one such row in 1,000 takes 20 tries.
     WholeFileError is not caught.
     """
     try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.parsed_response import Reply
@@ -55,7 +55,7 @@ def _return_reply(reply: Reply) -> Reply:
     return reply
 
 
-def _raise_error(stream: BrokenStream) -> Reply:
+def _raise_error(stream: BrokenStream) -> NoReturn:
     begun = f"the stream that begins at {stream.place}: " if stream.place else ""
     if isinstance(stream.error, InputError):
         raise InputError(f"{begun}{stream.error}") from None

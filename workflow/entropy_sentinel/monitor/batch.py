@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from entropy_sentinel.api.domains import FILE, are_parts
+from entropy_sentinel.api.domains import FILE, are_parts_of_one_log
 from entropy_sentinel.api.estimation import ensure_estimator
 from entropy_sentinel.api.input_checks import Paths, add_labels, is_table
 from entropy_sentinel.api.label_reading import coerce_labels, merge_logged_labels, read_table_labels
@@ -108,7 +108,7 @@ def estimate_slices(
         wanted = pl.col("item_id").is_in(labels["item_id"].implode())
     kept = KeptRows(lambda frame: frame.filter(wanted).select([*columns]))
     result = monitor_sources(estimator, sources, make_unpooled_options(settings), kept_rows=kept)
-    if FILE in settings.by and are_parts(result.slices[FILE]):
+    if FILE in settings.by and are_parts_of_one_log(result.slices[FILE]):
         free_columns = [name for name in list_columns(sources) if name not in (*settings.by, TIME)]
         names = ", ".join(free_columns[:_MOST_NAMED_COLUMNS]) or "none"
         result.problems.add(ProblemKind.SLICES_ARE_FILES, (), len(result.slices), names)

@@ -34,11 +34,11 @@ class Column:
 
     def accepts(self, dtype: pl.DataType) -> bool:
         """Whether a column of this dtype follows the contract."""
-        return _drop_width(dtype) == _drop_width(self.dtype) if self.free_width else dtype == self.dtype
+        return _ignore_width(dtype) == _ignore_width(self.dtype) if self.free_width else dtype == self.dtype
 
 
-def _drop_width(dtype: Dtype) -> Dtype:
-    """A dtype whose arrays have one entry each."""
+def _ignore_width(dtype: Dtype) -> Dtype:
+    """A dtype with arrays of width 1, so that dtypes compare equal whatever their widths."""
     arrays = dtype.inner if isinstance(dtype, pl.List) else None
     return pl.List(pl.Array(arrays.inner, 1)) if isinstance(arrays, pl.Array) else dtype
 

@@ -43,10 +43,13 @@ def module_of(family: str) -> str:
 
 
 def load_requery_module(family: str) -> ModuleType:
-    """The module with the questions that a family asks a model again; only for families with `asks`."""
-    declared = FAMILIES[family].asks
-    assert declared is not None  # the only families that are asked about
-    return declared.asking()
+    """The module with `ask` and `unasked`, the questions that a family asks a model about its responses.
+
+    Only for families with `asks`, a second run of the model (EnginePass); its field `asking` imports the module.
+    """
+    requery = FAMILIES[family].asks
+    assert requery is not None
+    return requery.asking()
 
 
 def find_rules(family: str) -> Path | None:

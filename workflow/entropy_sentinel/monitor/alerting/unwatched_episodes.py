@@ -177,25 +177,36 @@ def _find_exclusions(
     old_models: Sequence[str],
     remedy_of: Callable[[str], str | None],
 ) -> Iterator[_Condition]:
+    """Yield a condition for each model without an estimator, and for each other code of exclusions."""
     rows = traffic.exclusions.filter(~pl.col("code").is_in([str(code) for code in HARMLESS_CODES]))
     by_code = pl.when(pl.col("code") == ExclusionKind.OTHER_MODEL).then("subject").otherwise("code")
     rows = rows.with_columns(name=by_code)
     for (code, name), part in rows.group_by("code", "name", maintain_order=True):
-        most = part.group_by("subject").agg(pl.col("n").sum()).sort("n", "subject", descending=[True, False])
-        subject = str(most["subject"][0])
+        counts_by_subject = (
+            part.group_by("subject").agg(pl.col("n").sum()).sort("n", "subject", descending=[True, False])
+        )
+        subject = str(counts_by_subject["subject"][0])
         is_model = code == ExclusionKind.OTHER_MODEL
-        counts: dict[datetime | None, _Count] = {}
-        for (window,), in_window in part.group_by("window", maintain_order=True):
-            when = window if isinstance(window, datetime) else None
-            count = _count_unwatched(in_window, totals.get(when, 0))
-            if is_model or (count.n >= FEWEST and (count.share > SMALLEST_SHARE or count.slices)):
-                counts[when] = count
+        counts = _count_windows(part, totals, is_model)
         if is_model:
             message = _make_model_message(subject, old_models)
         else:
             message = _make_reason_message(str(code), subject, remedy_of(subject))
         if counts:
             yield _Condition(str(code), str(name), message, counts)
+
+
+def _count_windows(
+    part: pl.DataFrame, totals: Mapping[datetime | None, int], is_model: bool
+) -> dict[datetime | None, _Count]:
+    """The count of each window that has enough such responses, see FEWEST; those of a model always are."""
+    counts: dict[datetime | None, _Count] = {}
+    for (window,), window_rows in part.group_by("window", maintain_order=True):
+        begin = window if isinstance(window, datetime) else None
+        count = _count_unwatched(window_rows, totals.get(begin, 0))
+        if is_model or (count.n >= FEWEST and (count.share > SMALLEST_SHARE or count.slices)):
+            counts[begin] = count
+    return counts
 
 
 def _count_unwatched(rows: pl.DataFrame, total: int) -> _Count:

@@ -129,8 +129,7 @@ def _choose_model(answers: pl.DataFrame, model: str | None, watched: set[str]) -
     if len(candidates) != 1:
         raise InputError(
             f"agrees_with: the logs have answers of several models ({_format_models(names)}); name the other model "
-            "with "
-            f"{format_option('agrees_with_model')}"
+            f"with {format_option('agrees_with_model')}"
         )
     if candidates[0] == UNKNOWN_MODEL:
         raise InputError(

@@ -1,8 +1,9 @@
 """Sums over the responses of each cluster in a slice and window, for the design effects of their means.
 
-A slice and window keeps at most KEPT clusters, those with the smallest hashes: a random sample of clusters, each with
-all its responses. The same clusters are the smallest in every part of a log, so the samples of parts join to the sample
-of the whole, whatever the order (bottom-k sampling: Cohen and Kaplan 2007), and memory does not grow with traffic.
+A slice and window keeps at most MOST_CLUSTERS clusters, those with the smallest hashes: a random sample of clusters,
+each with all its responses. The same clusters are the smallest in every part of a log, so the samples of parts join to
+the sample of the whole, whatever the order (bottom-k sampling: Cohen and Kaplan 2007), and memory does not grow with
+traffic.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +36,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 
 
 def sum_clusters(frame: pl.DataFrame, values: np.ndarray) -> pl.DataFrame:
-    """The sums by slice, window and cluster of estimated responses with the estimator's values, (n, k).
+    """The sums by slice, window (`grain`) and cluster of estimated responses with the estimator's values, (n, k).
 
     The value of a response is the mean of its k values. A response without a cluster is its own; if all are, the result
     is empty.
@@ -55,7 +56,7 @@ def sum_clusters(frame: pl.DataFrame, values: np.ndarray) -> pl.DataFrame:
     sums = rows.group_by(*by, "grain", CLUSTER).agg(
         pl.len().cast(pl.UInt32).alias("n"), pl.col("x").sum(), (pl.col("x") ** 2).sum().alias("xx")
     )
-    return _select_smallest(sums, [*by, "grain"])
+    return _sample_clusters(sums, [*by, "grain"])
 
 
 class ClusterAccumulator:
@@ -101,11 +102,11 @@ def _sum_complete_clusters(limited: pl.DataFrame, keys: Sequence[str]) -> pl.Dat
     limit = pl.col(_LIMIT).min().over(keys)
     complete = limited.filter((pl.col(CLUSTER) <= limit).fill_null(True))
     sums = complete.group_by(*keys, CLUSTER).agg(pl.col(_SUMS).sum())
-    return _select_smallest(sums, keys)
+    return _sample_clusters(sums, keys)
 
 
-def _select_smallest(sums: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """The KEPT clusters of each key with the smallest hashes."""
+def _sample_clusters(sums: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The MOST_CLUSTERS clusters of each key with the smallest hashes."""
     if len(sums) <= MOST_CLUSTERS:
         return sums
     return sums.filter(pl.col(CLUSTER).rank("ordinal").over(keys) <= MOST_CLUSTERS)

@@ -29,7 +29,8 @@ def _compute_batch(traces: pl.DataFrame) -> pl.DataFrame:
         pl.col("token_logprobs", "top_logprobs").fill_null([]), pl.col("trace_start").fill_null(0)
     )
     texts = rows.select(tokens.cast(pl.List(pl.String)).list.slice("trace_start").alias("text"))
-    steps = token_lists(rows, None).select("entropy").hstack(texts).with_row_index("row")
+    # `token_lists` cuts the steps at `trace_start`, too.
+    steps = token_lists(rows, vocabulary=None).select("entropy").hstack(texts).with_row_index("row")
     usable = steps.filter(pl.col("text").list.len() == pl.col("entropy").list.len(), pl.col("text").list.len() > 0)
     digits = usable.explode("entropy", "text").with_columns(
         pl.when(pl.col("text").str.contains(r"\p{Nd}")).then("entropy").otherwise(0.0).alias("entropy")
