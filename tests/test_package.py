@@ -119,7 +119,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     assert {name for name in packed if ".dist-info/" not in name} == tree
     assert any(name.endswith(".j2") for name in tree)
     assert f"{PACKAGE.name}/py.typed" in packed
-    assert wheel.stat().st_size < 2_400_000, "the example of real traces is the largest part: fewer ITEMS or BENCHMARKS"
+    assert wheel.stat().st_size < 2_500_000, "the example of real traces is the largest part: fewer ITEMS or BENCHMARKS"
     assert any(name.endswith("LICENSE") for name in packed)
 
 
@@ -139,7 +139,7 @@ def test_what_a_package_index_shows_has_no_link_that_leads_nowhere(wheel: Path) 
     assert about["Description-Content-Type"] == "text/markdown"
     shown = about.get_payload()
     assert "estimates how accurate your language model is" in shown
-    assert re.findall(r"\]\((?!https://)", shown) == []
+    assert re.findall(r"\]\((?!https://|#)", shown) == []
     assert about["Author"] == "The Entropy Sentinel authors"
     assert about["Keywords"]
     assert "Typing :: Typed" in about.get_all("Classifier")

@@ -256,10 +256,10 @@ print(json.dumps([rows, warned, [one.filename for one in caught], text]))
 
 def test_a_catalogue_that_an_extension_imports_too_early_is_named(folder: Path) -> None:
     extension(folder / "early", "from entropy_sentinel.judges.judge_registry import KINDS\n\n" + JUDGES)
-    for catalogue in ("judges", "features"):
+    for registry in ("judges.judge_registry", "features.feature_registry"):
         code = f"""
 import json
-import entropy_sentinel.{catalogue}.catalogue
+import entropy_sentinel.{registry}
 import entropy_sentinel.study.config.study_config
 from entropy_sentinel.core.extensions import list_failures, load_declarations
 

@@ -338,7 +338,7 @@ def test_steps_by_token_id_in_rows_of_ray(tmp_path: Path) -> None:
         ("openai", BODY | {"object": "text_completion", "choices": [{"text": TEXT, "logprobs": LISTS}]}, None),
         ("openai-responses", {"output": [message() | {"type": "text"}]}, None),
         ("langchain", {"content": TEXT, "response_metadata": {"logprobs": {"content": STEPS}}}, None),
-        ("openai", {"choices": [{"delta": {"content": "a"}}]}, "--format openai-stream"),
+        ("openai", {"choices": [{"delta": {"content": "a"}}]}, 'format="openai-stream"'),
         ("openai-responses", BODY, "must have an `output`"),
         ("gemini", BODY, "is not of the format 'gemini', which has candidates"),
         ("tgi", BODY, "is not of the format 'tgi'"),

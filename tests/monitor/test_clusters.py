@@ -143,7 +143,7 @@ def test_a_column_of_conversations_is_proposed(name: str, is_one: bool) -> None:
 def test_a_column_of_a_log_s_metadata_is_proposed(tmp_path: Path) -> None:
     records = [line(number, metadata={"conversation_id": f"c{number // 3}"}) for number in range(30)]
     problems = es.monitor(saved(tmp_path), log_file(tmp_path / "log.jsonl", list(records))).problems
-    assert any("--cluster metadata.conversation_id" in line for line in problems.lines())
+    assert any('cluster="metadata.conversation_id"' in line for line in problems.lines())
     (tmp_path / "broken.jsonl").write_text("no record\n" + (tmp_path / "log.jsonl").read_text())
     assert es.monitor(saved(tmp_path), tmp_path / "broken.jsonl").slices["n_responses"].sum() == 30
 

@@ -48,7 +48,7 @@ def same_solutions(reference: Any, answer: Any) -> bool | None:
 
 
 def _has_close_coefficients(expected: sympy.Poly, actual: sympy.Poly) -> bool:
-    left, right = expected.to_dict(), actual.to_dict()
+    left, right = expected.as_dict(), actual.as_dict()
     if left.keys() != right.keys():
         return False
     for power, coefficient in left.items():

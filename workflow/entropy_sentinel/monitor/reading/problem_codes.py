@@ -10,8 +10,8 @@ from enum import unique
 from entropy_sentinel.core.code_base import StableCode
 from entropy_sentinel.logs.log_summary import EQUAL_NOTE, REPLACED_NOTE, TWICE_NOTE
 
-# Options that `words` name, such as `{where}`, in the spelling of the command or of Python.
-OPTIONS_IN_WORDS = ("by", "cluster", "same_model", "timezone", "where")
+# Options that `words` name, such as `{where}`, in the spelling of the command or of Python; `{set_cluster}` sets one.
+OPTIONS_IN_WORDS = ("by", "same_model", "timezone", "where")
 
 
 @unique
@@ -230,8 +230,8 @@ class ProblemKind(StableCode):
     CONVERSATIONS = (
         "ES269",
         "conversations",
-        "columns with conversations ({subject}): responses of one conversation depend on each other; with {cluster} "
-        "{subject}, intervals and alarms allow for that",
+        "columns with conversations ({subject}): responses of one conversation depend on each other; with "
+        "{set_cluster}, intervals and alarms allow for that",
         "A column of the log seems to name conversations.",
         "Name it with --cluster.",
     )

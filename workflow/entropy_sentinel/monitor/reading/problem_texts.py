@@ -14,6 +14,7 @@ from entropy_sentinel.monitor.reading.problem_records import MOST_PLACES, Earlie
 def describe_problem(problem: Problem) -> str:
     """What a problem is, without its count; the first word is a plural."""
     options = {name: format_option(name) for name in OPTIONS_IN_WORDS}
+    options["set_cluster"] = format_option("cluster", problem.subject)
     return problem.kind.words.format(subject=problem.subject, value=problem.value, expected=problem.expected, **options)
 
 
