@@ -61,4 +61,5 @@ def _rows(family: type[StableCode]) -> Iterator[list[str]]:
         words = member.words
         for name in OPTIONS_IN_WORDS:
             words = words.replace(f"{{{name}}}", f"--{name.replace('_', '-')}")
+        words = words.replace("{set_cluster}", "--cluster {subject}")
         yield [code(member.number), code(member.slug), plain(words), meaning, remedy]
