@@ -5,6 +5,7 @@
 
 import os
 import resource
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,10 @@ from entropy_sentinel.study.engines.engine_run import announce_run
 # Tests run beside each other, on small tables: threads of each would wait for one another. Jobs of a run inherit it.
 for variable in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
+
+# A shell lets what it starts in the background ignore Ctrl-C, which some tests send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A model is loaded once for all tests, in whatever process, and for the studies that they run.
 announce_run(600, main_process=True)

@@ -379,7 +379,7 @@ CATALOGUES = {
     "outputs": "monitor.showing.output_registry",
     "prompts": "study.engines.engine_registry",
     "judge_prompts": "judges.judge_registry",
-    "benchmarks": "study.config.config_loading as one; one.with_benchmarks({})",
+    "benchmarks": "study.config.config_loading as one; one.add_declared_benchmarks({})",
     "commands": "cli.main",
 }
 

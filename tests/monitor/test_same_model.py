@@ -75,7 +75,7 @@ def test_estimates_are_the_same_and_intervals_wider(estimator: FittedEstimator) 
     # A day without the new name keeps its interval.
     first = result.windows.filter(pl.col("window") == BEGIN)
     assert first.equals(plain.windows.filter(pl.col("window") == BEGIN))
-    assert "m-03 (300 responses) counts as m (--same-model)" in render_page(result)
+    assert "m-03 (300 responses) counts as m (same_model)" in render_page(result)
 
 
 def test_the_first_days_are_compared_with_those_before(estimator: FittedEstimator) -> None:
@@ -126,6 +126,6 @@ def test_several_estimators_and_what_is_refused(estimator: FittedEstimator) -> N
             es.monitor(estimators, features, by=["route"], same_model=["x=m-03"])
     # A verdict of the validation covers no model under another name.
     read = read_all_responses(estimator, [renamed(traffic())], MonitorOptions.from_values({"same_model": ["m=m-03"]}))
-    assert dict(read.override_counts) == {"from_values model 'm-03'": 300}
+    assert dict(read.override_counts) == {"of model 'm-03'": 300}
     only = es.estimate(estimator, renamed(traffic()), by=["route"], same_model={"m": "m-03"})
     assert only["n_estimated"].sum() == 600

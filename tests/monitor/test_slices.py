@@ -155,7 +155,7 @@ def test_intervals_are_those_of_the_validation_card(estimator, features) -> None
     assert result["lower"].to_list() == same.lower.tolist()
     assert result["upper"].to_list() == same.upper.tolist()
     assert result["basis"].to_list() == [same.basis] * 3 == ["predictive"] * 3
-    beside = validation.residuals.conformal(result["estimated_accuracy"], result["n_estimated"], 0.8)
+    beside = validation.residuals.conformal_intervals(result["estimated_accuracy"], result["n_estimated"], 0.8)
     assert result["conformal_lower"].to_list() == beside.lower.tolist()
     assert result["conformal_upper"].to_list() == beside.upper.tolist()
     higher = es.monitor(estimator, features, level=0.95).slices  # 4 domains: conformal up to 0.8

@@ -122,7 +122,7 @@ def test_a_benchmark_without_references_is_estimated_and_not_trained_on(over: An
     traffic = {"path": "demo/benchmarks/remainders.jsonl", "question": ["{question}"]}
     study = {"run": run | {"sizes": [{"size": 2}]}, "benchmarks": {"traffic": traffic}}
     config = over(study, "demo/config.yaml")
-    assert config.labelled == ["averages", "percentages"]
+    assert config.labelled_benchmarks == ["averages", "percentages"]
     # Both that have references: the third is unseen.
     assert list(training_groups(config)) == ["averages+percentages"]
     study["run"]["groups"], study["groups"] = ["mixed"], {"mixed": {"benchmarks": ["averages", "traffic"]}}
@@ -141,7 +141,7 @@ def test_labels_imported_for_every_judge_replace_references(over: Any, tmp_path:
         "judges": {"people": {"kind": "file", "path": str(tmp_path)}},
         "groups": {"mixed": {"benchmarks": ["traffic"]}},
     }
-    assert over(study, "demo/config.yaml").labelled == ["averages", "traffic"]
+    assert over(study, "demo/config.yaml").labelled_benchmarks == ["averages", "traffic"]
     (tmp_path / "tiny-1m" / "traffic.parquet").unlink()
     with pytest.raises(ConfigError, match=r"groups.mixed: benchmark 'traffic' has no references and no imported"):
         over(study, "demo/config.yaml")
