@@ -73,6 +73,13 @@ def make_folder(folder: Path) -> None:
     _make_two_models(folder)
     _make_questions(folder)
     _make_study(folder)
+    _make_rates(folder / "results" / "bench-gpu" / "rates.yaml")
+
+
+def _make_rates(path: Path) -> None:
+    """Speeds of a model, as the benchmark on a GPU writes them."""
+    path.parent.mkdir(parents=True)
+    path.write_text("models: {qwen3-4b: {rates: {tokens_per_s: 5000, source: 'a GPU, made-up weights'}}}\n")
 
 
 def _make_witnesses(folder: Path) -> None:
