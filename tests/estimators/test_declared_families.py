@@ -115,15 +115,15 @@ for name in {NAMES}:
     es.save(fitted, f"{{name}}.estimator")
     estimates[name] = es.estimate(fitted, features, by=["benchmark"]).sort("benchmark")["estimated_accuracy"].to_list()
 try:
-    catalogue.family_of("nothing")
+    estimator_registry.family_of("nothing")
 except ConfigError as error:
     message = str(error)
 print(json.dumps({{
     "estimates": estimates,
-    "signals": {{name: catalogue.signals_of(name) for name in {NAMES}}},
-    "last": catalogue.ESTIMATORS[-3:],
-    "families": [family.name for family in catalogue.FAMILIES],
-    "titles": [catalogue.title(name) for name in catalogue.ESTIMATORS[-3:]],
+    "signals": {{name: estimator_registry.signals_of(name) for name in {NAMES}}},
+    "last": estimator_registry.ESTIMATORS[-3:],
+    "families": [family.name for family in estimator_registry.FAMILIES],
+    "titles": [estimator_registry.title(name) for name in catalogue.ESTIMATORS[-3:]],
     "message": message,
 }}))
 """
@@ -214,7 +214,7 @@ from entropy_sentinel.core.errors import ConfigError
 messages = []
 for function, name in (("module_of", "nothing"), ("module_of", "missing"), ("signals_of", "unknown")):
     try:
-        getattr(catalogue, function)(name)
+        getattr(estimator_registry, function)(name)
     except ConfigError as error:
         messages.append(str(error))
 print(json.dumps(messages))

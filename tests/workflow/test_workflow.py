@@ -119,13 +119,13 @@ def test_report_and_tables_are_there(project: Project) -> None:
 
 def test_refactoring_of_generation_reruns_no_response_until_its_version_is_raised(project: Project, edit) -> None:
     edit(
-        f"{PACKAGE}/study/stages/generation.py",
+        f"{PACKAGE}/study/stages/generation_stage.py",
         "engine, frame = None, parts.read()",
         "frame, engine = parts.read(), None",
     )
-    edit(f"{PACKAGE}/study/engines/vllm.py", '"use_tqdm": False', '"use_tqdm": True')
+    edit(f"{PACKAGE}/study/engines/vllm_engine.py", '"use_tqdm": False', '"use_tqdm": True')
     assert project.planned() == {}
-    edit(f"{PACKAGE}/schemas/generation.py", "GENERATION_VERSION = 1", "GENERATION_VERSION = 2")
+    edit(f"{PACKAGE}/schemas/generation_schema.py", "GENERATION_VERSION = 1", "GENERATION_VERSION = 2")
     assert project.planned().items() >= AFTER_GENERATIONS.items()
 
 
@@ -136,8 +136,8 @@ def test_change_of_what_all_stages_share_never_reruns_what_costs(project: Projec
 
 
 def test_docstrings_comments_and_touched_files_rerun_nothing(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/features/compute.py", '"""The features of each', '"""What is new in each')
-    edit(f"{PACKAGE}/study/stages/estimate.py", 'RAW = "raw_logprobs"', '# why\nRAW = "raw_logprobs"  # because')
+    edit(f"{PACKAGE}/features/feature_computation.py", '"""The features of each', '"""What is new in each')
+    edit(f"{PACKAGE}/study/stages/estimate_stage.py", 'RAW = "raw_logprobs"', '# why\nRAW = "raw_logprobs"  # because')
     edit("workflow/scripts/job.py", "with job_log", "# a comment\nwith job_log")
     now = time.time() + 5
     for folder in ("demo", "workflow", "results"):
