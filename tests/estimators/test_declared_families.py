@@ -123,7 +123,7 @@ print(json.dumps({{
     "signals": {{name: estimator_registry.signals_of(name) for name in {NAMES}}},
     "last": estimator_registry.ESTIMATORS[-3:],
     "families": [family.name for family in estimator_registry.FAMILIES],
-    "titles": [estimator_registry.title(name) for name in catalogue.ESTIMATORS[-3:]],
+    "titles": [estimator_registry.estimator_title(name) for name in estimator_registry.ESTIMATORS[-3:]],
     "message": message,
 }}))
 """
