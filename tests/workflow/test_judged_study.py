@@ -129,7 +129,7 @@ def test_a_budget_stops_a_job_that_more_budget_ends_and_a_prompt_that_changes_ju
         (project.folder / "judged.yaml").write_text(yaml.safe_dump(study(api, **PRICES, budget_usd=0.0445)))
         process = project.start(file)
         output, _ = process.communicate(timeout=300)
-        assert "judges.llm_judge: of budget_usd 0.0445, 0.00" in output
+        assert "judges.llm: of budget_usd 0.0445, 0.00" in output
         assert "raise budget_usd" in output
         assert process.returncode != 0
         assert (project.folder / "ended.txt").read_text() == "results/judged failure\n"
