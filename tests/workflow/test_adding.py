@@ -411,7 +411,7 @@ from entropy_sentinel.study.config.config_loading import load_config, read_confi
 from entropy_sentinel.study.config import generation_requests
 
 config = load_config(read_config(["config.yaml"]) | {"generation": {"prompt": "bare"}})
-print(generations.generation_settings(config, "qwen3-4b", "gsm8k")["prompt"])
+print(generation_requests.generation_settings(config, "qwen3-4b", "gsm8k")["prompt"])
 """
     assert in_the_copy(added, "-c", code) == "bare\n"
 
@@ -448,11 +448,11 @@ raw = read_config(["config.yaml", "demo/config.yaml", "mine.yaml"])
 here = {{"models": {{"thrown": {{"thrower": {{"url": "http://127.0.0.1:{server.server_port}"}}}}}}}}
 for model, benchmark in (("coin", "odd"), ("thrown", "odd")):
     config = load_config(merge_sections(raw, here))
-    generations.announce_servers(config)
-    settings = generations.generation_settings(config, model, benchmark)
+    generation_requests.announce_servers(config)
+    settings = generation_requests.generation_settings(config, model, benchmark)
     assert "127.0.0.1" not in str(settings)
     write_generations("results/added/benchmarks/odd.parquet", settings, 1, f"a/b/{{model}}/odd.parquet")
-    features = generations.feature_settings(config, model)
+    features = generation_requests.feature_settings(config, model)
     write_features(f"a/b/{{model}}/odd.parquet", features, f"a/b/features/{{model}}.parquet")
 """
     try:

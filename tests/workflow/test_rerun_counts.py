@@ -360,8 +360,8 @@ REASONED = [
             (f"{PACKAGE}/features/feature_computation.py", '"""The features of each', '"""What is new in each'),
             (
                 f"{PACKAGE}/study/stages/estimate_stage.py",
-                'RAW = "raw_logprobs"',
-                '# why\nRAW = "raw_logprobs"  # because',
+                'RAW_MODE = "raw_logprobs"',
+                '# why\nRAW_MODE = "raw_logprobs"  # because',
             ),
             ("demo/config.yaml", "study: demo", "# A comment.\nstudy: demo"),
         ),

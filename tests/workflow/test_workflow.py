@@ -137,7 +137,11 @@ def test_change_of_what_all_stages_share_never_reruns_what_costs(project: Projec
 
 def test_docstrings_comments_and_touched_files_rerun_nothing(project: Project, edit) -> None:
     edit(f"{PACKAGE}/features/feature_computation.py", '"""The features of each', '"""What is new in each')
-    edit(f"{PACKAGE}/study/stages/estimate_stage.py", 'RAW = "raw_logprobs"', '# why\nRAW = "raw_logprobs"  # because')
+    edit(
+        f"{PACKAGE}/study/stages/estimate_stage.py",
+        'RAW_MODE = "raw_logprobs"',
+        '# why\nRAW_MODE = "raw_logprobs"  # because',
+    )
     edit("workflow/scripts/job.py", "with job_log", "# a comment\nwith job_log")
     now = time.time() + 5
     for folder in ("demo", "workflow", "results"):

@@ -182,11 +182,11 @@ class ChatClient:
             this_round = _Round(account, keep, shows_enough, portal.call(anyio.Semaphore, self.concurrency), stop)
             try:
                 while waiting or running:
-                    # Twice the concurrency, so that requests are ready while the caller is busy.
-                    while waiting and len(running) < (2 * self.concurrency if self._server_is_known else 1):
-                        position, request = waiting.popleft()
-                        running[portal.start_task_soon(self._run_request, position, request, this_round)] = position
                     try:
+                        # Twice the concurrency, so that requests are ready while the caller is busy.
+                        while waiting and len(running) < (2 * self.concurrency if self._server_is_known else 1):
+                            position, request = waiting.popleft()
+                            running[portal.start_task_soon(self._run_request, position, request, this_round)] = position
                         finished = self._wait_for_any(running)
                     except KeyboardInterrupt as interrupt:
                         if isinstance(failure, KeyboardInterrupt):
