@@ -84,7 +84,7 @@ def bare(items: str, settings: Mapping[str, Any], folder: str, *, flat: bool = T
     clock.engine_is_ready()
     frame = BENCHMARKS.read(items)
     prompt = PROMPTS[settings["prompt"]]
-    chats = [[{"role": "user", "content": prompt.render(question)}] for question in frame["question"]]
+    chats = [prompt.render(question=question) for question in frame["question"]]
     sampling = [
         vllm.SamplingParams(**settings["sampling"], seed=seed, logprobs=TOP_K, flat_logprobs=flat)
         for seed in (
