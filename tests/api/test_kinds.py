@@ -61,6 +61,19 @@ def test_kinds(names: list[str]) -> None:
     assert not are_parts_of_one_log(names)
 
 
+def test_a_domain_may_have_a_plus_in_its_name(tmp_path: Path) -> None:
+    """The names of the domains are joined with `+` to that of the group, which cannot be divided again."""
+    features, labels = captured()
+    topics = pl.col("metadata.topic").replace({"code": "c++", "sums": "a+b"})
+    fitted = es.fit(features.with_columns(topics), labels, "atc-max", domain="metadata.topic")
+    es.save(fitted, tmp_path / "plus.estimator")
+    metadata = es.load(tmp_path / "plus.estimator").metadata
+    assert fitted.metadata.domains == metadata.domains == ["a+b", "c++", "trivia"]
+    assert "3 domains: a+b, c++, trivia" in str(es.load(tmp_path / "plus.estimator"))
+    plain = es.fit(features, labels, "atc-max", domain="metadata.topic").metadata
+    assert (plain.domains, "domains" in plain.to_dict()) == (["code", "sums", "trivia"], False)
+
+
 def test_a_fit_on_the_days_of_a_log_asks_for_the_column_of_the_domains() -> None:
     features, labels = captured()
     message = (

@@ -153,6 +153,7 @@ def fit(
         witnessed_rows,
         model=model,
         group=group_id(domains.unique()),
+        domains=sorted(domains.unique()),
         logprobs=logprobs,
         ambiguous=measure_ambiguous_shares(rows.with_columns(domains), domains.name),
     )

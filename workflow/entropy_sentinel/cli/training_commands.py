@@ -275,7 +275,7 @@ def _describe_training(metadata: "FitMetadata") -> str:
 
     names = metadata.domains
     # The validation lists all domains.
-    domains = metadata.group if len(names) <= 3 else f"{len(names)} domains"
+    domains = ", ".join(names) if 0 < len(names) <= 3 else f"{len(names)} domains"
     return (
         f"{metadata.name}, fitted on {metadata.n_training_rows:,} responses of {metadata.model} to {domains}; "
         f"{format_number(metadata.training_accuracy)} of them are correct"

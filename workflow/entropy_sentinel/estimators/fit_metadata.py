@@ -1,10 +1,10 @@
 """What is known of a fitted estimator: what it was fitted on, what it chose, its validation. Its file has the same."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import polars as pl
-from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, ValidationError, model_validator
 
 from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.core.validation_errors import describe_error
@@ -12,7 +12,7 @@ from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure
 from entropy_sentinel.estimators.estimator_registry import signals_of
 from entropy_sentinel.estimators.estimator_settings import Fitting
 from entropy_sentinel.estimators.familiarity import Familiarity
-from entropy_sentinel.estimators.field_types import Count, Share, Whole
+from entropy_sentinel.estimators.field_types import MOST_DOMAINS, Count, Share, Whole
 from entropy_sentinel.estimators.leave_one_out import validate_estimator
 from entropy_sentinel.estimators.training_rows import TrainingRows
 from entropy_sentinel.estimators.training_support import Support
@@ -63,6 +63,7 @@ class FitMetadata(BaseModel):
         name: The estimator's name.
         model: The model that the responses are of; None if unknown.
         group: The domains, joined with `+`.
+        domains: The names of the domains; none if they are unknown. In a file only if a name contains `+`.
         logprobs: The kind of log-probabilities of the responses.
         ambiguous: By domain, the share of questions that repeatedly get several answers, where it is known.
         settings: How it was fitted.
@@ -86,6 +87,7 @@ class FitMetadata(BaseModel):
     name: str
     model: str | None = None
     group: str | None = None
+    domains: Annotated[list[str], Field(max_length=MOST_DOMAINS)] = []
     logprobs: Annotated[LogprobsKind, PlainSerializer(LogprobsKind.to_dict)] = LogprobsKind()
     ambiguous: dict[str, Annotated[AmbiguousShare, AfterValidator(_check_share)]] | None = None
     settings: Fitting | None = None
@@ -111,14 +113,18 @@ class FitMetadata(BaseModel):
             data = {name: value for name, value in data.items() if name != "logprobs"}
         return data
 
-    @property
-    def domains(self) -> list[str]:
-        """The names of the domains; none if they are unknown."""
-        return self.group.split("+") if self.group else []
+    @model_validator(mode="before")
+    @classmethod
+    def _split_group(cls, data: Any) -> Any:
+        if isinstance(data, dict) and not data.get("domains") and isinstance(data.get("group"), str):
+            data = data | {"domains": _split_domains(data["group"])}
+        return data
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON, without those of rare use that have their default."""
         rare = {name for name in _RARE if getattr(self, name) == type(self).model_fields[name].default}
+        if self.domains == _split_domains(self.group):
+            rare.add("domains")
         return self.model_dump(mode="json", exclude=rare)
 
 
@@ -134,12 +140,14 @@ def describe_fit(
     *,
     model: str | None = None,
     group: str | None = None,
+    domains: Sequence[str] = (),
     logprobs: Mapping[str, Any] | None = None,
     ambiguous: Mapping[str, AmbiguousShare] | None = None,
 ) -> FitMetadata:
     """The metadata of an estimator fitted on `rows`, with its validation.
 
-    `limits` are those of the validation's verdict, and `witnessed_rows` the responses with a judge's verdicts. Raises
+    `group` joins the `domains` with `+`, and suffices if none has a `+` in its name. `limits` are those of the
+    validation's verdict, and `witnessed_rows` the responses with a judge's verdicts. Raises
     ContractError for a kind of log-probabilities that no file may have.
     """
     support = familiarity = validation = chosen = None
@@ -153,6 +161,7 @@ def describe_fit(
         "name": estimator.name,
         "model": model,
         "group": group,
+        "domains": list(domains),
         "logprobs": dict(logprobs or {}),
         "ambiguous": ambiguous,
         "settings": rows.settings,
@@ -170,6 +179,11 @@ def describe_fit(
         return FitMetadata.model_validate(fields)
     except ValidationError as error:
         raise ContractError(f"estimator '{estimator.name}': {describe_error(error.errors()[0])}") from None
+
+
+def _split_domains(group: str | None) -> list[str]:
+    """The domains of a group, if none has a `+` in its name."""
+    return group.split("+") if group else []
 
 
 def measure_features(features: pl.DataFrame) -> dict[str, FeatureStatistics]:

@@ -389,7 +389,7 @@ def describe_label_basis(result: Monitored) -> str:
 
 
 def _describe_estimator(about: Mapping[str, Any]) -> str:
-    domains = (about["group"] or "?").split("+")
+    domains = about["domains"] or ["?"]
     names = ", ".join(domains) if len(domains) <= MOST_NAMED else f"{len(domains)} domains"
     return f"{about['name']} of {about['model']}, fitted on {names}: {format_verdicts(about)}"
 

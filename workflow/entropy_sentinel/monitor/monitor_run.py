@@ -432,6 +432,7 @@ class _EstimatorRun:
             "sha256": self.checksum or None,
             "model": metadata.model,
             "group": metadata.group,
+            "domains": metadata.domains,
             "logprobs": metadata.logprobs.to_dict(),
             "training_accuracy": metadata.training_accuracy,
             "verdicts": [f"{answer.verdict}{answer.scope}" for answer in answers],

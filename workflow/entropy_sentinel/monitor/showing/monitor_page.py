@@ -277,7 +277,7 @@ def _list_facts(result: Monitored) -> dict[str, str | list[str]]:
     for estimator in about["estimators"]:
         of = f" of {estimator['model']}" if len(about["estimators"]) > 1 else ""
         facts[f"estimator{of}"] = str(estimator["name"])
-        facts[f"fitted on{of}"] = str(estimator["group"]).split("+")
+        facts[f"fitted on{of}"] = estimator["domains"]
         facts[f"estimator file{of}"] = f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none"
         logprobs = [f"{name} {value}" for name, value in estimator["logprobs"].items()]
         facts[f"log-probabilities{of}"] = ", ".join(logprobs)
