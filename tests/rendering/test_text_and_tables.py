@@ -1,10 +1,11 @@
-"""Tables on a terminal and in a log."""
+"""Tables on a terminal and in a log; text on a page."""
 
 import re
 from io import StringIO
 
 import pytest
 
+from entropy_sentinel.rendering.html_pages import mark_code
 from entropy_sentinel.rendering.terminal_text import format_terminal_table, print_parts
 
 PARTS = [
@@ -60,3 +61,8 @@ def test_a_table_that_is_wider_than_the_terminal_is_shown_row_by_row(monkeypatch
         "the responses the",
         "responses the responses",
     ]
+
+
+def test_backticks_are_code_on_a_page() -> None:
+    text = "raise `--limit` <or> a lone ` here"
+    assert mark_code(text) == "raise <code>--limit</code> &lt;or&gt; a lone ` here"

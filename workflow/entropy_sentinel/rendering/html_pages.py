@@ -1,14 +1,17 @@
 """HTML of pages, and of the fragments of tables and figures they contain. All text is escaped."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from entropy_sentinel.core.printable import make_printable
 from entropy_sentinel.formatting.text_format import format_number
 from entropy_sentinel.rendering import mathml
+
+_CODE = re.compile(r"`([^`\n]+)`")
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,11 @@ def _make_visible(value: object) -> object:
     return make_printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
+def mark_code(text: str) -> Markup:
+    """A text as HTML, with its parts between backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(_make_visible(text)))))
+
+
 def _make_environment(folder: Path) -> Environment:
     environment = Environment(
         loader=FileSystemLoader([folder, _HERE]),
@@ -80,5 +88,6 @@ def _make_environment(folder: Path) -> Environment:
         finalize=_make_visible,
     )
     environment.filters["number"] = format_number
+    environment.filters["code"] = mark_code
     environment.filters["formulas"] = mathml.split_formulas
     return environment
