@@ -44,7 +44,7 @@ def test_the_number_of_alternatives_to_request() -> None:
     assert len(found) > 20
     # What the package itself asks of a judge is another number.
     others = [place for place, number in found if number != str(TOP_K)]
-    assert others == ["workflow/entropy_sentinel/judges/verdict_probability.py"]
+    assert others == ["workflow/entropy_sentinel/judges/judgement_reading.py"]
 
 
 def test_the_package_is_installed_from_its_repository() -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from entropy_sentinel.estimators.fit_metadata import FitMetadata, LogprobsKind
-from entropy_sentinel.estimators.validation_count import count_validations
+from entropy_sentinel.estimators.fit_metadata import FitMetadata, LogprobsKind, count_validations
 from entropy_sentinel.estimators.validation_record import Domain, Validation
 
 

@@ -10,7 +10,7 @@ import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 
 import entropy_sentinel as es
-from entropy_sentinel.judges.verdict_probability import read_verdict_probability, strip_logprobs
+from entropy_sentinel.judges.judgement_reading import read_verdict_probability, strip_logprobs
 
 pytestmark = quiet_litellm
 Alternatives = dict[str, float]

@@ -21,6 +21,7 @@ from entropy_sentinel.study.planning.preflight import hub_access
 from entropy_sentinel.study.planning.preflight.hub_access import find_missing_access
 from entropy_sentinel.study.planning.preflight.machine_resources import (
     Executor,
+    find_broken_accounting,
     find_full_disk,
     find_missing_gpus,
     parse_gpu_counts,
@@ -30,7 +31,6 @@ from entropy_sentinel.study.planning.preflight.preflight_checks import find_prob
 from entropy_sentinel.study.planning.preflight.preflight_problem import Problem, ProblemCode, Severity
 from entropy_sentinel.study.planning.preflight.row_counts import find_small_groups
 from entropy_sentinel.study.planning.preflight.server_keys import find_missing_keys
-from entropy_sentinel.study.planning.preflight.slurm_accounting import find_broken_accounting
 
 GROK = {"kind": "llm", "model": "xai/grok-4-1-fast-reasoning"}
 EXACT = {"kind": "math-verify"}

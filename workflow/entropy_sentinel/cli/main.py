@@ -1,26 +1,84 @@
-"""The command `entropy-sentinel`: the subcommands that the package and its extensions declare.
+"""The command `entropy-sentinel`: the subcommands that the package and its extensions declare, and its help.
 
 A subcommand is a Typer function or a Typer app. It imports heavy modules inside the function: `--help` then answers at
-once, and no subcommand needs another's packages.
+once, and no subcommand needs another's packages. Help is in sections, by the panels of options and subcommands, and the
+same on a terminal and in a pipe.
 """
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from entropy_sentinel import __version__
 from entropy_sentinel import cli as commands
-from entropy_sentinel.cli.help_printer import Command, CommandGroup
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.core.extension_guard import guard_command
+from entropy_sentinel.core.option_texts import naming_command_options
 from entropy_sentinel.core.printable import make_printable
 from entropy_sentinel.core.registry_entries import describe_place, is_built_in
 from entropy_sentinel.core.secrets import mask_keys
+
+_HelpSections = dict[str, list[tuple[str, str]]]
+_SUMMARY_WIDTH = 60  # of a subcommand's summary
+
+
+class Command(TyperCommand):
+    """A subcommand with its options in sections."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, the options of each panel, and the options without a panel."""
+        _write_sections(_group_by_panel(self.get_params(ctx), ctx), formatter)
+
+
+class CommandGroup(TyperGroup):
+    """The command with its subcommands in sections."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a subcommand, whose messages name options of the command."""
+        with naming_command_options():
+            return super().invoke(ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the subcommands of each panel, and the options."""
+        sections: _HelpSections = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            sentence = command.get_short_help_str(_SUMMARY_WIDTH)
+            sections.setdefault(command.rich_help_panel or "Commands", []).append((name, sentence))
+        _write_sections(sections | _group_by_panel(self.get_params(ctx), ctx), formatter)
+
+
+def _group_by_panel(parameters: Iterable[Any], context: Any) -> _HelpSections:
+    """The help of each parameter by section: arguments, panels, other options."""
+    sections: _HelpSections = {"Arguments": []}
+    other_options: _HelpSections = {"Options": []}
+    for parameter in parameters:
+        record = parameter.get_help_record(context)
+        if record is None:
+            continue
+        if parameter.param_type_name == "argument":
+            name, text = record
+            # Typer adds the type, such as <list[str]>, which is Python's word and not the reader's.
+            sections["Arguments"].append((name.removesuffix(f" {parameter.display_type(context)}"), text))
+        elif parameter.rich_help_panel is None:
+            other_options["Options"].append(record)
+        else:
+            sections.setdefault(parameter.rich_help_panel, []).append(record)
+    return sections | other_options
+
+
+def _write_sections(sections: _HelpSections, formatter: Any) -> None:
+    for title, records in sections.items():
+        if records:
+            with formatter.section(title):
+                formatter.write_dl(records)
+
 
 # Sections of the help, and the subcommands of the first; all others are of the second.
 _LOGS, _STUDIES = "Logs of a deployed model", "Studies"

@@ -210,8 +210,8 @@ def fit(
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.estimators.estimator_registry import extra_signals
     from entropy_sentinel.estimators.familiarity import NO_WORDS
+    from entropy_sentinel.estimators.fit_metadata import count_validations
     from entropy_sentinel.estimators.leave_one_out import __name__ as validating
-    from entropy_sentinel.estimators.validation_count import count_validations
     from entropy_sentinel.formatting.text_format import format_number
     from entropy_sentinel.logs.label_table import QUESTION_COLUMN
     from entropy_sentinel.logs.reader_base import QUESTION, REQUEST

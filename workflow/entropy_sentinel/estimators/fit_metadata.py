@@ -76,7 +76,7 @@ class FitMetadata(BaseModel):
         validation: Its validation; None if it was fitted on rows without domains, or by an earlier version.
         support: The largest entropies of the training rows, by domain; None in files of an earlier version.
         familiarity: The words of the training rows, by domain; None if they had none, or in earlier files.
-        n_validations: How often these labels were validated (`estimators.validation_count`).
+        n_validations: How often these labels were validated (`count_validations`).
         needs_features: Whether responses without features are left out; labels alone need none (`no_estimator`).
         reason: Why it could not be fitted.
     """
@@ -195,3 +195,25 @@ def measure_features(features: pl.DataFrame) -> dict[str, FeatureStatistics]:
         moments = {"mean": column.mean(), "std": column.std(ddof=0)}
         statistics[column.name] = FeatureStatistics.model_validate(moments | fields)
     return statistics
+
+
+def count_validations(metadata: FitMetadata, previous: FitMetadata | None) -> int:
+    """The number of validations of these labels so far, this one included.
+
+    `previous` is the metadata of the estimator that this one replaces. Labels are the same if the model is the same and
+    a domain has the same name. Repeating a validation without any change does not count; other labels or another
+    estimator do. The confidence of a verdict is that of a single look at the labels: whoever adds labels until the
+    verdict is `usable` reaches it more often (docs/verdicts.md).
+    """
+    if previous is None or previous.model != metadata.model:
+        return 1
+    new, old = _held_out(metadata), _held_out(previous)
+    if new == old:
+        return previous.n_validations
+    return previous.n_validations + 1 if new.keys() & old.keys() else 1
+
+
+def _held_out(metadata: FitMetadata) -> dict[str, tuple[int, float | None, float]]:
+    """Number of labels, estimated and true accuracy of each domain of the validation."""
+    domains = metadata.validation.domains if metadata.validation else ()
+    return {domain.domain: (domain.n, domain.estimated, domain.true) for domain in domains}

@@ -1,17 +1,38 @@
-"""Read an LLM judge's reply: its verdict counts if the reply ends with it and has no other one."""
+"""Read an LLM judge's reply: its verdict, and the probability that the judge gave to "correct".
+
+A verdict counts if the reply ends with it and has no other one. Its probability is from the log-probabilities of its
+tokens. Tokenisers split `{"success": true}` in different ways, so the verdict is found in the joined text of the
+tokens: `true`, ` true`, `tr` and `ue`, `":true`. At the token with its first letter, the probabilities of all
+alternatives that begin a "true" are summed, those that begin a "false" likewise, and the first sum is divided by both.
+Later tokens only spell the word that this token decided.
+"""
 
 import ast
 import json
+import math
 import re
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from entropy_sentinel.judges.answer_markers import find_thinking_end
+from entropy_sentinel.llm_client.request_results import ServerReply
 
 # What may follow the verdict: a code fence, punctuation, and chat format.
 _END = re.compile(r"(?:\s|`|\*|\.|<\|[A-Za-z]\w*\|>|<｜[^｜<>\n]{2,40}｜>|</s>|<eos>|<end_of_turn>|\[/INST\])*")
 # One key without nested values, in Python's or the prompt's spelling.
 _PYTHON = re.compile(r"\{\s*(?:'success'|\"success\"|success)\s*:\s*['\"]?(true|false)['\"]?\s*,?\s*\}", re.IGNORECASE)
 _WORDS = {"true": True, "false": False}
+
+# The parameters that ask for log-probabilities; some servers give no more alternatives per token.
+ALTERNATIVES = {"logprobs": True, "top_logprobs": 5}
+# Tokens at the end of a reply that are kept: a verdict is its last line.
+_N_KEPT = 64
+_VERDICT = re.compile(r"success[^A-Za-z]{0,8}(?P<word>true|false)", re.IGNORECASE)
+_BEFORE_WORD = re.compile(r"^[^A-Za-z]+")
+# If the opposite verdict is not among the alternatives, it counts as impossible if it has at most this probability.
+_NEGLIGIBLE = 0.01
+# Rounding error of a sum of probabilities.
+_ROUNDING = 1e-3
 
 
 def read_judgement(reply: str) -> bool | None:
@@ -78,3 +99,95 @@ def _read_truth(values: list[Any]) -> bool | None:
     if isinstance(value, str):
         return _WORDS.get(value.strip().casefold())
     return value if isinstance(value, bool) else None
+
+
+class Step(NamedTuple):
+    """One token of a reply: its text, its log-probability, and those of the alternatives by text."""
+
+    token: str
+    logprob: float
+    alternatives: list[tuple[str, float]]
+
+
+def select_last_steps(reply: ServerReply) -> list[Any] | None:
+    """The last tokens of a reply with their alternatives, for `read_verdict_probability`; null without any."""
+    try:
+        content = _read_content(reply)
+        return [_make_step(step) for step in content[-_N_KEPT:]] or None
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return None  # a reply without them, or in a form of the server's own
+
+
+def strip_logprobs(raw: str | None) -> str | None:
+    """The text of a reply without its log-probabilities, which are many times as long as the rest."""
+    try:
+        content = json.loads(raw or "")
+        for choice in content["choices"]:
+            choice.pop("logprobs", None)
+        return json.dumps(content)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return raw
+
+
+def read_verdict_probability(steps: Any, label: bool) -> float | None:
+    """The probability of "correct" where a verdict is decided, in [0, 1]; null where it cannot be read.
+
+    `steps` are those of `select_last_steps`, and `label` is the verdict that was read from the reply.
+    """
+    try:
+        return _read_probability([Step(*step) for step in steps], label)
+    except (TypeError, ValueError):
+        return None  # a damaged file of the cache
+
+
+def _read_probability(steps: Sequence[Step], label: bool) -> float | None:
+    verdicts = list(_VERDICT.finditer("".join(step.token for step in steps)))
+    if not verdicts or (verdicts[-1]["word"].casefold() == "true") != label:
+        return None
+    start, end = verdicts[-1].start("word"), 0
+    for step in steps:
+        end += len(step.token)
+        if end > start:
+            return _compute_true_share(step, label)
+    return None
+
+
+def _compute_true_share(step: Step, label: bool) -> float | None:
+    """The probability that a token begins "true", as a share of that it begins either verdict; or null."""
+    alternatives = {step.token: step.logprob} | dict(step.alternatives)
+    if not all(isinstance(value, int | float) and value <= _ROUNDING for value in alternatives.values()):
+        return None
+    sums = {True: 0.0, False: 0.0}
+    for token, logprob in alternatives.items():
+        if (verdict := _match_verdict(token)) is not None:
+            sums[verdict] += math.exp(logprob)
+    if not sums[label] > 0:
+        return None
+    if not sums[not label]:
+        values = [math.exp(logprob) for logprob in alternatives.values()]
+        if min(max(0.0, 1 - sum(values)), min(values)) > _NEGLIGIBLE:
+            return None
+    return sums[True] / (sums[True] + sums[False])
+
+
+def _match_verdict(token: str) -> bool | None:
+    """The verdict that a token begins or contains; null for another token."""
+    word = _BEFORE_WORD.sub("", token).casefold()
+    for text, verdict in (("true", True), ("false", False)):
+        if word and (text.startswith(word) or word.startswith(text)):
+            return verdict
+    return None
+
+
+def _read_content(reply: ServerReply) -> Sequence[Any]:
+    """The tokens of a reply as LiteLLM gives them."""
+    logprobs = reply.choice.logprobs
+    content = logprobs["content"] if isinstance(logprobs, Mapping) else logprobs.content
+    return content or ()
+
+
+def _make_step(step: Any) -> list[Any]:
+    if not isinstance(step, Mapping):
+        step = step.model_dump()
+    alternatives = [[entry["token"], float(entry["logprob"])] for entry in step.get("top_logprobs") or ()]
+    return [step["token"], float(step["logprob"]), alternatives]

@@ -19,9 +19,9 @@ from pydantic import BaseModel, ConfigDict
 from entropy_sentinel.judges.final_answers import find_last_boxed
 from entropy_sentinel.judges.judge_base import JudgeSettings, make_account
 from entropy_sentinel.judges.judge_interface import Case, Verdict
-from entropy_sentinel.judges.judgement_reading import read_judgement
-from entropy_sentinel.judges.verdict_probability import (
+from entropy_sentinel.judges.judgement_reading import (
     ALTERNATIVES,
+    read_judgement,
     read_verdict_probability,
     select_last_steps,
     strip_logprobs,

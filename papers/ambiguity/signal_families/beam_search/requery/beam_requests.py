@@ -1,4 +1,4 @@
-"""The searches of the pass for the items of one part, and the resulting rows (frame.py)."""
+"""The searches of the pass for the items of one part, and the resulting rows (beam_search_frames.py)."""
 
 from collections.abc import Mapping
 from typing import Any

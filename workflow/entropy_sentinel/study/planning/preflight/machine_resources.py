@@ -1,4 +1,4 @@
-"""What the machine or cluster has: disk space and GPUs."""
+"""What the machine or cluster has: disk space, GPUs, and on Slurm an accounting that tells when jobs end."""
 
 import os
 import re
@@ -29,8 +29,8 @@ class Executor(StrEnum):
     OTHER = "other"  # another cluster, of which nothing is known here
 
 
-# Seconds for an answer of Slurm.
-_PATIENCE_S = 10
+# Seconds for an answer of Slurm: of `sinfo`, and of `sacct`, which asks a database.
+_PATIENCE_S, _ACCOUNTING_PATIENCE_S = 10, 20
 
 
 def find_full_disk(work: PendingWork) -> Iterator[Problem]:
@@ -102,3 +102,36 @@ def parse_gpu_counts(listing: str) -> int | None:
         numbers = [parts[-1] for parts in resources if parts[0] == "gpu"]
         counts.append(sum(int(number) for number in numbers if number.isdecimal()))
     return max(counts, default=0) or None
+
+
+def find_broken_accounting(executor: Executor, status_command: str | None = None) -> Iterator[Problem]:
+    """Yield a problem if Snakemake would never see a job end.
+
+    The plugin for Slurm asks `sacct` wherever that is installed. On a cluster without accounting it fails each time,
+    and the run waits for jobs that are long over.
+
+    Args:
+        executor: Where the jobs are executed.
+        status_command: What the run asks, `sacct` or `squeue`; None if that is not known.
+    """
+    asks_sacct = executor is Executor.SLURM and status_command in (None, "sacct")
+    if not asks_sacct or shutil.which("sacct") is None:
+        return
+    try:
+        reply = subprocess.run(
+            ["sacct", "--noheader", "--starttime=now"], capture_output=True, text=True, timeout=_ACCOUNTING_PATIENCE_S
+        )
+    except subprocess.TimeoutExpired:
+        reason = f"no answer within {_ACCOUNTING_PATIENCE_S} s"
+    else:
+        if reply.returncode == 0:
+            return
+        reason = " ".join(reply.stderr.split()) or f"exit status {reply.returncode}"
+    yield Problem(
+        ProblemCode.NO_ACCOUNTING,
+        Severity.WARNING if status_command is None else Severity.ERROR,
+        "",
+        f"sacct does not work on this machine ({reason}), so a run would never see its jobs end",
+        "Set `slurm-status-command: squeue` in profiles/slurm/config.v9+.yaml, if Slurm's MinJobAge is at least 120 s "
+        "(`scontrol show config | grep MinJobAge`).",
+    )

@@ -4,12 +4,16 @@ from collections.abc import Iterator
 from itertools import chain
 
 from entropy_sentinel.study.planning.preflight.hub_access import find_missing_access
-from entropy_sentinel.study.planning.preflight.machine_resources import Executor, find_full_disk, find_missing_gpus
+from entropy_sentinel.study.planning.preflight.machine_resources import (
+    Executor,
+    find_broken_accounting,
+    find_full_disk,
+    find_missing_gpus,
+)
 from entropy_sentinel.study.planning.preflight.pending_work import PendingWork
 from entropy_sentinel.study.planning.preflight.preflight_problem import Problem, Severity
 from entropy_sentinel.study.planning.preflight.row_counts import find_small_groups
 from entropy_sentinel.study.planning.preflight.server_keys import find_missing_keys
-from entropy_sentinel.study.planning.preflight.slurm_accounting import find_broken_accounting
 
 
 def find_problems(work: PendingWork, executor: Executor, status_command: str | None = None) -> list[Problem]:
