@@ -9,11 +9,11 @@ from typing import Any
 
 def commands() -> dict[str, Any]:
     """The subcommands in the order of the help, as Typer functions or apps."""
-    from entropy_sentinel.study.cli import audit_command, check_command, init_command, study_commands
+    from entropy_sentinel.study.cli import audit_command, init_command, study_commands
 
     return {
         "init": init_command.command,
-        "check": check_command.command,
+        "check": study_commands.check_study,
         "plan": study_commands.plan,
         "progress": study_commands.progress,
         "show": study_commands.show,
