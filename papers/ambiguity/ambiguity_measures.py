@@ -90,9 +90,9 @@ def select_common_items(rows: pl.DataFrame) -> pl.DataFrame:
 
 def measure_concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """The rows of CONCORDANCES from the rows of `join_estimates`. All estimators are compared on the same items."""
-    for group_columns, kind_rows, common_items in _split_groups(rows, ("model", "benchmark", "source", "form")):
+    for group_columns, group_rows, common_items in _split_groups(rows, ("model", "benchmark", "source", "form")):
         for name in ESTIMATOR_TITLES:
-            reason = _explain_missing(kind_rows, name)
+            reason = _explain_missing(group_rows, name)
             result = {} if reason else measure_concordance(common_items[name], common_items["epistemic"])._asdict()
             yield group_columns | {"estimator": name, "reason": reason} | result
 
@@ -100,9 +100,9 @@ def measure_concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
 def measure_aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> Iterator[dict[str, Any]]:
     """The rows of AUROCS from the rows of `join_estimates` with the paper's form and the benchmarks' own p*."""
     benchmark_rows = rows.filter(form=KL, source=settings["source"])
-    for group_columns, kind_rows, common_items in _split_groups(benchmark_rows, ("model", "benchmark")):
+    for group_columns, group_rows, common_items in _split_groups(benchmark_rows, ("model", "benchmark")):
         for threshold, name in product(settings["thresholds"], ESTIMATOR_TITLES):
-            least_uncertainty, reason = math.log(threshold), _explain_missing(kind_rows, name)
+            least_uncertainty, reason = math.log(threshold), _explain_missing(group_rows, name)
             n_uncertain = (common_items["epistemic"] >= least_uncertainty).sum()
             row = {"threshold": threshold, "n_uncertain": n_uncertain, "estimator": name, "reason": reason}
             auroc = {}
@@ -115,17 +115,17 @@ def _split_groups(
     rows: pl.DataFrame, keys: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], pl.DataFrame, pl.DataFrame]]:
     """Yield the key columns, items and comparable items of each group of rows by `keys` and number of answers."""
-    for key_values, group in rows.group_by(keys, maintain_order=True):
+    for key_values, key_rows in rows.group_by(keys, maintain_order=True):
         key_columns = dict(zip(keys, key_values, strict=True))
         for answers in ANSWERS:
-            kind_rows = group.filter(answers=answers)
-            if len(kind_rows):
-                common_items = select_common_items(kind_rows)
-                yield key_columns | {"answers": answers, "n_items": len(common_items)}, kind_rows, common_items
+            group_rows = key_rows.filter(answers=answers)
+            if len(group_rows):
+                common_items = select_common_items(group_rows)
+                yield key_columns | {"answers": answers, "n_items": len(common_items)}, group_rows, common_items
 
 
-def _explain_missing(kind_rows: pl.DataFrame, estimator: str) -> str | None:
+def _explain_missing(group_rows: pl.DataFrame, estimator: str) -> str | None:
     """Why no item has the estimator; None if at least one has it."""
-    if kind_rows[estimator].null_count() < len(kind_rows):
+    if group_rows[estimator].null_count() < len(group_rows):
         return None
-    return str(kind_rows[f"{estimator}_reason"].drop_nulls().mode().sort()[0])
+    return str(group_rows[f"{estimator}_reason"].drop_nulls().mode().sort()[0])

@@ -19,7 +19,7 @@ use rule cpu_job as entropy_area_answers with:
         mem_mb=2000,
         runtime=60,
     params:
-        **calls("papers.entropy_area.classes.answer_classes.write_answers"),
+        **calls("papers.entropy_area.classes.answer_classes.write_answer_classes"),
         settings=lambda wildcards: label_requests.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
 
 

@@ -102,11 +102,11 @@ class FittedMethods:
         return AdjustedIntervals(empirical_interval(questions.samples[best], alpha), best, name_end(best, samples))
 
     def _logprob(self, level: float, questions: Questions) -> AdjustedIntervals:
-        return AdjustedIntervals(_compute_scaled_hulls(questions, level, 1.0))
+        return AdjustedIntervals(_compute_belief_intervals(questions, level, 1.0))
 
     def _logprob_scaled(self, level: float, questions: Questions) -> AdjustedIntervals:
         return AdjustedIntervals(
-            _compute_scaled_hulls(questions, level, self._best_temperature),
+            _compute_belief_intervals(questions, level, self._best_temperature),
             self._best_temperature,
             name_end(self._best_temperature, TEMPERATURES),
         )
@@ -137,7 +137,7 @@ def _make_stated_intervals(questions: Questions, level: float) -> coverage_adjus
     return coverage_adjustment.StatedIntervals(*questions.first(level), questions.covariates[level], questions.group)
 
 
-def _compute_scaled_hulls(questions: Questions, level: float, temperature: float) -> Ends:
+def _compute_belief_intervals(questions: Questions, level: float, temperature: float) -> Ends:
     ends = np.full((2, len(questions)), np.nan)
     distributions = [belief.scale(temperature) for belief in questions.beliefs if belief is not None]
     ends[:, questions.has_belief] = compute_hulls(distributions, 1 - compute_alpha(level))

@@ -184,7 +184,7 @@ def _compute_reductions(scores: pl.DataFrame, source: str) -> Iterator[dict[str,
 
 
 def _make_reduction_row(
-    source: str, level: str, n: Any, base: float, conformal: float, text: tuple[float | None, float | None]
+    source: str, level: str, n: Any, base: float, conformal: float, paper_drop: tuple[float | None, float | None]
 ) -> dict[str, Any]:
     return {
         "Whose": source,
@@ -194,8 +194,8 @@ def _make_reduction_row(
         "Conformal": conformal,
         "Drop": base - conformal,
         "Drop, %": 100 * (1 - conformal / base) if base else None,
-        "Drop: text": text[0],
-        "Drop, %: text": text[1],
+        "Drop: text": paper_drop[0],
+        "Drop, %: text": paper_drop[1],
     }
 
 

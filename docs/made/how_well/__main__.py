@@ -75,7 +75,7 @@ def _of_many_kinds(study: Path, mathematics: Mapping[str, pl.DataFrame]) -> str:
         cases,
         left_out,
         {model: unlike.with_labels(rows, cases[model][unlike.OTHER_FAMILIES]) for model, rows in of_models.items()},
-        [verdict for validation in validations for _, verdict, _ in validation.answers],
+        [verdict for validation in validations for _, verdict, _ in validation.verdicts_by_scope],
     )
     watched = {model: witnesses.watch(model, estimates) for model, estimates in left_out.items()}
     return f"{labels_alone}\n\n{witnesses.section(watched)}"

@@ -25,17 +25,17 @@ _RULE_KINDS = ("math-verify", "choice", "exact")
 _EXACT: JudgeSettings = {"version": 1, "judge": "exact", "kind": "exact"}
 
 
-def write_answers(benchmark: str, labels: str, settings: JudgeSettings, output: str) -> None:
+def write_answer_classes(benchmark: str, labels: str, settings: JudgeSettings, output: str) -> None:
     """Write classes of a model's answers to the items in `benchmark`, from `labels` by the judge of the settings."""
     label_rows, origin = LABELS.read(labels), read_provenance(labels)
     owner = {name: origin[name] for name in ("model", "benchmark")}
-    comparison = select_comparison(settings)
+    comparing_judge = select_comparing_judge(settings)
     items = BENCHMARKS.read(benchmark, ["item_id", "question"])
-    frame = classify_answers(items, label_rows, make_judge(comparison), owner)
-    ANSWER_CLASSES.write(frame, output, {**owner, "judge": settings["judge"], "compared_by": comparison["judge"]})
+    frame = classify_answers(items, label_rows, make_judge(comparing_judge), owner)
+    ANSWER_CLASSES.write(frame, output, {**owner, "judge": settings["judge"], "compared_by": comparing_judge["judge"]})
 
 
-def select_comparison(settings: JudgeSettings) -> JudgeSettings:
+def select_comparing_judge(settings: JudgeSettings) -> JudgeSettings:
     """What compares two answers: the judge itself if it works by rules, else its first component that does.
 
     Without such a component, as for an LLM, texts are compared without case, space and punctuation.
@@ -43,9 +43,9 @@ def select_comparison(settings: JudgeSettings) -> JudgeSettings:
     if settings["kind"] in _RULE_KINDS:
         return settings
     for name in settings.get("judges", []):
-        comparison = select_comparison(settings["members"][name])
-        if comparison is not _EXACT:
-            return comparison
+        comparing_judge = select_comparing_judge(settings["members"][name])
+        if comparing_judge is not _EXACT:
+            return comparing_judge
     return _EXACT
 
 
@@ -106,5 +106,5 @@ class _JudgeBackend:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Nothing, because `write_answers` records the judge."""
+        """Nothing, because `write_answer_classes` records the judge."""
         return {}

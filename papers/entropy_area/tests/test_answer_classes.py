@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from papers.entropy_area.area_frames import ANSWER_CLASSES
-from papers.entropy_area.classes.answer_classes import classify_answers, select_comparison, write_answers
+from papers.entropy_area.classes.answer_classes import classify_answers, select_comparing_judge, write_answer_classes
 
 from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
@@ -95,12 +95,12 @@ def test_who_compares() -> None:
     maths: Any = {"kind": "math-verify", "judge": "maths", "tolerance": {"relative": 0.05}}
     llm: Any = {"kind": "llm", "judge": "someone"}
     both: Any = {"kind": "first_of", "judge": "both", "judges": ["someone", "maths"]}
-    assert select_comparison(maths) is maths
-    assert select_comparison(llm)["kind"] == "exact"
-    assert select_comparison(both | {"members": {"someone": llm, "maths": maths}}) is maths
+    assert select_comparing_judge(maths) is maths
+    assert select_comparing_judge(llm)["kind"] == "exact"
+    assert select_comparing_judge(both | {"members": {"someone": llm, "maths": maths}}) is maths
     # A judge made of two that cannot: by text.
-    assert select_comparison(both | {"members": {"someone": llm, "maths": llm}})["kind"] == "exact"
-    assert select_comparison(both | {"members": {"someone": llm, "maths": exact}}) is exact
+    assert select_comparing_judge(both | {"members": {"someone": llm, "maths": llm}})["kind"] == "exact"
+    assert select_comparing_judge(both | {"members": {"someone": llm, "maths": exact}}) is exact
 
 
 def test_the_file_says_who_compared(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_the_file_says_who_compared(tmp_path: Path) -> None:
     LABELS.write(result, tmp_path / "labels.parquet", {**WHOSE, "judge": "letters"})
     settings: Any = {"version": 2, "kind": "choice", "judge": "letters"}
     out = tmp_path / "classes.parquet"
-    write_answers(str(tmp_path / "items.parquet"), str(tmp_path / "labels.parquet"), settings, str(out))
+    write_answer_classes(str(tmp_path / "items.parquet"), str(tmp_path / "labels.parquet"), settings, str(out))
     assert ANSWER_CLASSES.read(out)["answer_class"].to_list() == [0, 0, 1]
     assert read_provenance(out)["compared_by"] == "letters"
     assert read_provenance(out)["model"] == "m"

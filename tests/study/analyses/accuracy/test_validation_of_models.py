@@ -135,8 +135,8 @@ def test_a_study_with_kinds_is_written_and_read_with_both_verdicts(tmp_path: Pat
     assert found.new_groups is not None
     found.write(tmp_path / "m.json")
     (read,) = read_validations([tmp_path / "m.json"])
-    assert read.answers == found.answers
-    assert [verdict for _, verdict, _ in read.answers] == [found.verdict, found.new_groups.verdict]
+    assert read.verdicts_by_scope == found.verdicts_by_scope
+    assert [verdict for _, verdict, _ in read.verdicts_by_scope] == [found.verdict, found.new_groups.verdict]
 
 
 def with_words(rows: pl.DataFrame, first: int) -> pl.DataFrame:

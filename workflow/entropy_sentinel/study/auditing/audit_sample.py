@@ -119,13 +119,14 @@ def read_population(config: Config, judge: str) -> pl.DataFrame:
     DamagedFileError for a missing file.
     """
     domains = product(config.run.models, config.run.benchmarks)
-    rows = pl.concat(_labelled_responses(config, judge, model, benchmark) for model, benchmark in domains)
+    rows = pl.concat(_read_auditable_responses(config, judge, model, benchmark) for model, benchmark in domains)
     if rows.is_empty():
         raise InputError(f"judge '{judge}' has no response with a label or a reference in study '{config.study}'")
     return rows
 
 
-def _labelled_responses(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
+def _read_auditable_responses(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
+    """The responses of a model to one benchmark that people can judge, as rows of AUDIT_SAMPLE."""
     names = {"judge": judge, "model": model, "benchmark": benchmark}
     labels = LABELS.read(config.layout.labels.format(**names), ["item_id", "sample", "label"])
     rows = labels.join(read_material(config, model, benchmark), on=SAMPLE, how="inner")
@@ -138,6 +139,7 @@ def _labelled_responses(config: Config, judge: str, model: str, benchmark: str) 
             verdict=pl.when(pl.col("label").is_null()).then(pl.lit("null")).otherwise(verdict),
             response_hash=pl.Series(hashes, dtype=pl.String),
         )
+        # Without the judge's label and without a reference, people could not label a response either.
         .filter((pl.col("verdict") != "null") | pl.col("reference").is_not_null())
         .select(AUDIT_SAMPLE.schema.names())
     )

@@ -68,8 +68,9 @@ def measure_judge(sample: AuditSample, answers: Answers) -> Audit:
     judged = decided.filter(pl.col("verdict").is_in(_VERDICTS)).with_columns(same=pl.col("answer") == pl.col("verdict"))
     if judged.is_empty():
         raise InputError("no answer is for a response that the judge has labelled, so there is nothing to compare yet")
-    # What people call so: the judge's verdict may be the same or not.
+    # What people call so: the judge's verdict may be the `same` or not.
     called_correct, called_incorrect = judged.filter(answer="correct"), judged.filter(answer="incorrect")
+    # The judge has no verdict on these: `same` are those that people call correct.
     nulls = decided.filter(verdict="null").with_columns(same=pl.col("answer") == "correct")
     labelled = strata.filter(pl.col("verdict").is_in(_VERDICTS))
     covered = _sum_series(labelled.join(judged, on=STRATUM, how="semi")["n"]) / _sum_series(labelled["n"])
@@ -77,17 +78,19 @@ def measure_judge(sample: AuditSample, answers: Answers) -> Audit:
         about=SampleOrigin(study=about["study"], judge=about["judge"], size=about["size"], seed=about["seed"]),
         counts={label: labels.count(label) for label in LABELS} | {"not_answered": labels.count(None)},
         covered=covered,
-        agreement=pl.DataFrame(list(_agreement_rows(judged, strata)), infer_schema_length=None),
+        agreement=pl.DataFrame(list(_list_agreement_rows(judged, strata)), infer_schema_length=None),
         kappa=_estimate_kappa(judged),
         sensitivity=_estimate_share(called_correct),
         specificity=_estimate_share(called_incorrect),
         correct_among_nulls=_estimate_share(nulls),
-        domains=pl.DataFrame(list(_domain_rows(labelled, called_correct, called_incorrect)), infer_schema_length=None),
+        domains=pl.DataFrame(
+            list(_list_domain_rows(labelled, called_correct, called_incorrect)), infer_schema_length=None
+        ),
     )
 
 
 def _estimate_share(rows: pl.DataFrame) -> Interval:
-    """The weighted share of rows that are the `same`."""
+    """The weighted share of rows where people and judge agree (column `same`)."""
     size = weighted_sample_size(rows["weight"])
     return wilson_interval(_compute_weighted_share(rows) * size, size) if size else wilson_interval(0, 0)
 
@@ -110,18 +113,18 @@ def _estimate_kappa(judged: pl.DataFrame) -> Interval:
     return cohen_kappa([count_answers(verdict) for verdict in _VERDICTS])
 
 
-def _agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def _list_agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield a row for all, for each verdict, model and benchmark, and for every stratum, also without answers."""
-    yield _agreement_row("all", judged, {})
+    yield _make_agreement_row("all", judged, {})
     for name in ("verdict", "model", "benchmark"):
         for (value,), part in judged.sort(name).group_by(name, maintain_order=True):
-            yield _agreement_row(name, part, {name: value})
+            yield _make_agreement_row(name, part, {name: value})
     for stratum in strata.filter(pl.col("verdict").is_in(_VERDICTS)).sort(STRATUM).iter_rows(named=True):
         stratum_key = {name: stratum[name] for name in STRATUM}
-        yield _agreement_row("stratum", judged.filter(**stratum_key), stratum_key) | {"n_responses": stratum["n"]}
+        yield _make_agreement_row("stratum", judged.filter(**stratum_key), stratum_key) | {"n_responses": stratum["n"]}
 
 
-def _agreement_row(by: str, rows: pl.DataFrame, key: dict[str, str]) -> dict[str, Any]:
+def _make_agreement_row(by: str, rows: pl.DataFrame, key: dict[str, str]) -> dict[str, Any]:
     share = _estimate_share(rows)
     return {
         "by": by,
@@ -135,15 +138,15 @@ def _agreement_row(by: str, rows: pl.DataFrame, key: dict[str, str]) -> dict[str
     }
 
 
-def _domain_rows(
+def _list_domain_rows(
     labelled: pl.DataFrame, called_correct: pl.DataFrame, called_incorrect: pl.DataFrame
 ) -> Iterator[dict[str, Any]]:
-    """Yield each domain's accuracy by the judge's labels, and corrected by its error rates, equal in all domains.
+    """Yield each domain's accuracy by the judge's labels, and corrected for the judge's error rates.
 
-    `labelled` are the strata of the judge's labels, `called_correct` and `called_incorrect` the audited responses that
-    people call correct and incorrect.
+    These rates are assumed to be the same in all domains. `labelled` are the strata of the judge's labels,
+    `called_correct` and `called_incorrect` the audited responses that people call correct and incorrect.
     """
-    sensitivity, specificity = _count_same(called_correct), _count_same(called_incorrect)
+    sensitivity, specificity = _count_agreements(called_correct), _count_agreements(called_incorrect)
     domains = labelled.sort("model", "benchmark").group_by("model", "benchmark", maintain_order=True)
     for (model, benchmark), part in domains:
         n, n_correct = int(part["n"].sum()), int(part.filter(verdict="correct")["n"].sum())
@@ -160,8 +163,8 @@ def _domain_rows(
         }
 
 
-def _count_same(rows: pl.DataFrame) -> tuple[float, float]:
-    """The effective numbers of rows that are the `same`, and of all rows."""
+def _count_agreements(rows: pl.DataFrame) -> tuple[float, float]:
+    """The effective numbers of rows where people and judge agree (column `same`), and of all rows."""
     size = weighted_sample_size(rows["weight"])
     return (_compute_weighted_share(rows) * size if size else 0.0), size
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.study.cli.study_loading import find_study
+from entropy_sentinel.study.cli.study_loading import find_base_config
 
 if TYPE_CHECKING:
     from entropy_sentinel.study.init.config_writing import StudyDraft
@@ -78,7 +78,7 @@ def command(
     from entropy_sentinel.study.config.config_loading import load_config, read_config
     from entropy_sentinel.study.init.config_writing import compose_config
 
-    base = find_study()
+    base_config = find_base_config()
     _check_new(study)
     if log and (by is None or rows or model):
         raise ConfigError("--log needs --by COLUMN (and --labels FILE), and excludes ROWS and --model")
@@ -87,14 +87,15 @@ def command(
     if not log and not (rows and model):
         raise ConfigError("give files of rows and --model, or --log")
     with _remove_on_failure(study.with_suffix("") if log else None):
-        if log and by is not None:
+        if log:
+            assert by is not None  # checked above
             draft = _draft_from_log(study, log, by, labels, scorer)
         else:
             draft = _draft_from_rows(study, rows, model, question, reference)
         study.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(study) as partial:
             partial.write_text(compose_config(draft, str(study)), encoding="utf-8")
-            load_config(read_config([base, partial]), str(study))
+            load_config(read_config([base_config, partial]), str(study))
     for name, benchmark in draft.benchmarks.items():
         facts = [benchmark.path, f"question '{benchmark.question}'"]
         if benchmark.reference:
@@ -104,7 +105,7 @@ def command(
         if name not in draft.labelled_benchmarks:
             facts.append("no labels")
         typer.echo(f"{name}: {', '.join(facts)}")
-    snakefile = "" if base.parent == Path() else f"--snakefile {base.parent / 'Snakefile'} "
+    snakefile = "" if base_config.parent == Path() else f"--snakefile {base_config.parent / 'Snakefile'} "
     typer.echo(f"{study}: read it, then run: snakemake --dry-run --quiet rules {snakefile}--configfile {study}")
 
 
@@ -131,7 +132,7 @@ def _draft_from_rows(
     from entropy_sentinel.study.init.config_writing import StudyDraft, name_benchmarks, name_models
     from entropy_sentinel.study.init.row_sources import detect_columns, make_name
 
-    base = read_yaml(find_study())
+    base = read_yaml(find_base_config())
     benchmarks = name_benchmarks([detect_columns(path, question, reference) for path in files], base["benchmarks"])
     return StudyDraft(make_name(str(study)), benchmarks, name_models(models, benchmarks, base["models"]))
 
@@ -141,7 +142,7 @@ def _draft_from_log(study: Path, log: list[str], by: str, labels: list[str], sco
     from entropy_sentinel.study.init.config_writing import StudyDraft, write_source_lines
     from entropy_sentinel.study.init.row_sources import make_name, split_log
 
-    folder, base = study.with_suffix(""), read_yaml(find_study())
+    folder, base = study.with_suffix(""), read_yaml(find_base_config())
     model, rows, labelled = split_log(log, by, labels, scorer, folder, base)
     lines = write_source_lines(str(folder / "traces"))
     return StudyDraft(make_name(str(study)), rows, {model: lines}, str(folder / "labels"), labelled)

@@ -38,8 +38,8 @@ ConfigValues = Annotated[
 ]
 
 
-def find_study() -> Path:
-    """The config file below those of a study, and use the further papers beside it if they are not loaded.
+def find_base_config() -> Path:
+    """Find the config.yaml that a study's config files are merged over, and load the further papers beside it.
 
     Raises ConfigError if neither the working folder nor the folder of this package's Snakefile has one.
     """
@@ -69,7 +69,7 @@ def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
         read_config,
     )
 
-    paths, overrides = [find_study(), *files], parse_values(values)
+    paths, overrides = [find_base_config(), *files], parse_values(values)
     user_config = merge_sections(read_config(paths[1:]), overrides) if paths[1:] or overrides else None
     source = " + ".join([*map(str, paths), *(["--config"] if overrides else [])])
     config = load_config(merge_sections(read_config(paths), overrides), source, user_config)

@@ -100,8 +100,8 @@ def _select_analyses(config: Config, names: StudyNames) -> tuple[dict[str, Analy
 
 
 def _describe_unaskable(config: Config) -> list[str]:
-    """A line for the models that families cannot ask again: their signals are null, for one reason."""
-    models_by_families: dict[tuple[str, str], list[str]] = {}
+    """A line for each reason why signals are null: the families that would ask models again, and the models."""
+    models_by_families_and_reason: dict[tuple[str, str], list[str]] = {}
     for model in config.run.models:
         families_by_reason: dict[str, list[str]] = {}
         for family in config.run.asking_families:
@@ -109,9 +109,9 @@ def _describe_unaskable(config: Config) -> list[str]:
             if reason is not None:
                 families_by_reason.setdefault(reason, []).append(family)
         for reason, families in families_by_reason.items():
-            models_by_families.setdefault((", ".join(families), reason), []).append(model)
+            models_by_families_and_reason.setdefault((", ".join(families), reason), []).append(model)
     lines = []
-    for (names, reason), models in models_by_families.items():
+    for (names, reason), models in models_by_families_and_reason.items():
         lines.append(f"run.features: signals of {names} are null for {', '.join(models)}, since {reason}")
     return lines
 

@@ -97,7 +97,7 @@ def load_config(
         explain = extensions.explain_errors if depends_on_names else "\n".join
         raise ConfigError(explain(lines))
     config._roots = roots
-    if user_config is not None:
+    if user_config is not None:  # a line about a part that is left out begins with its key and a colon
         config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], user_config)]
     return config
 
@@ -178,12 +178,13 @@ def _describe_declaration(problem: Mapping[str, Any]) -> str:
     return f" (declared in {extensions.describe_place('benchmarks', name)})"
 
 
-def _is_set(key: str, files: Any) -> bool:
-    """Whether config files set a key such as `run.groups`; the lines about left-out parts begin with a key."""
+def _is_set(key: str, user_config: Mapping[str, Any]) -> bool:
+    """Whether the user's config files set a key such as `run.groups`."""
+    section: Any = user_config
     for part in key.split("."):
-        if not isinstance(files, Mapping) or part not in files:
+        if not isinstance(section, Mapping) or part not in section:
             return False
-        files = files[part]
+        section = section[part]
     return True
 
 
@@ -200,7 +201,7 @@ def build_study_schema() -> str:
 
 
 def _make_partial(schema: Any, definitions: dict[str, Any]) -> Any:
-    """The schema with nothing required, and one object for all kinds of a section."""
+    """A copy of the JSON schema without `required`, and with each `oneOf` (kinds of a section) as one object."""
     if isinstance(schema, list):
         return [_make_partial(part, definitions) for part in schema]
     if not isinstance(schema, dict):
@@ -209,7 +210,7 @@ def _make_partial(schema: Any, definitions: dict[str, Any]) -> Any:
         schema = _merge_kinds(definitions[part["$ref"].removeprefix("#/$defs/")] for part in schema["oneOf"])
     partial = {}
     for key, value in schema.items():
-        # A list has the names of required keys; a config key of this name would be a dict.
+        # JSON Schema's own `required` is a list; a dict here would be a config key that is called "required".
         if key != "required" or isinstance(value, dict):
             partial[key] = _make_partial(value, definitions)
     return partial

@@ -79,32 +79,34 @@ def build_environment(settings: ServedSettings, threads: int) -> dict[str, str]:
     n_threads = user_variables.get("OMP_NUM_THREADS", str(min(threads, count_cores())))
     return (
         {"OMP_NUM_THREADS": n_threads, "MKL_NUM_THREADS": n_threads}
-        | _find_added_variables(settings, threads)
+        | _find_missing_variables(settings, threads)
         | user_variables
     )
 
 
 def build_engine_arguments(settings: ServedSettings) -> dict[str, Any]:
     """The settings' engine arguments, with those that this build needs in addition."""
-    return settings["engine_args"] | _find_added_arguments(settings)
+    return settings["engine_args"] | _find_missing_arguments(settings)
 
 
-def describe_added_settings(settings: ServedSettings, threads: int) -> dict[str, str]:
-    """The added settings for the provenance of traces; an empty dict if there are none.
+def describe_cpu_defaults(settings: ServedSettings, threads: int) -> dict[str, str]:
+    """The engine arguments and variables that a CPU build gets beyond the user's, for the provenance of traces.
 
-    The number of threads is left out, because it differs between machines.
+    An empty dict if there are none. The number of threads is left out, because it differs between machines.
     """
-    values = _find_added_arguments(settings) | _find_added_variables(settings, threads)
+    values = _find_missing_arguments(settings) | _find_missing_variables(settings, threads)
     return {"cpu_settings": ", ".join(f"{key}={value}" for key, value in values.items())} if values else {}
 
 
-def _find_added_arguments(settings: ServedSettings) -> dict[str, Any]:
+def _find_missing_arguments(settings: ServedSettings) -> dict[str, Any]:
+    """The engine arguments that a CPU build needs and the user has not set; none for a build for GPUs."""
     if not is_cpu_build():
         return {}
     return {key: value for key, value in ARGUMENTS.items() if key not in settings["engine_args"]}
 
 
-def _find_added_variables(settings: ServedSettings, threads: int) -> dict[str, str]:
+def _find_missing_variables(settings: ServedSettings, threads: int) -> dict[str, str]:
+    """The environment variables that a CPU build needs and the user has not set; none for a build for GPUs."""
     if not is_cpu_build():
         return {}
     variables = {**ENVIRONMENT, _CACHE: str(_compute_cache_gib(threads))}

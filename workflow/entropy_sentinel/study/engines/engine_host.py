@@ -58,9 +58,7 @@ class EngineHost:
             failure = self._describe_loading_error(error, settings["model"])
         while connection := self._next_job():
             if failure:
-                with suppress(OSError, EOFError):
-                    connection.recv()  # a job that still sends its settings to a closed connection reads no answer
-                    connection.send(("error", failure))
+                _send_failure(connection, failure)
                 return
             with suppress(OSError, EOFError):  # the job has ended between two questions
                 self._answer(connection)
@@ -154,6 +152,15 @@ class EngineHost:
     def _send(self, connection: Connection, message: object) -> None:
         with self._send_lock:
             connection.send(message)
+
+
+def _send_failure(connection: Connection, failure: EntropySentinelError) -> None:
+    """Tell a job why the model could not be loaded."""
+    with suppress(OSError, EOFError):
+        # The job's settings are read first: if they are still on their way when the connection closes, the job fails
+        # to send them and never reads the error.
+        connection.recv()
+        connection.send(("error", failure))
 
 
 def _redirect_output(descriptor: int) -> None:

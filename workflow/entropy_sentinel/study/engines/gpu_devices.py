@@ -79,16 +79,18 @@ def list_usable_devices(settings: ServedSettings) -> list[str] | None:
 
 def try_claim(count: int, devices: Sequence[str]) -> DeviceClaim | None:
     """A claim to `count` of the devices; None if fewer are free."""
-    locks: dict[str, socket.socket] = {}
-    for device, lock in _lock_free_devices(devices):
-        locks[device] = lock
-        if len(locks) == count:
-            return DeviceClaim(tuple(locks), tuple(locks.values()))
-    DeviceClaim(tuple(locks), tuple(locks.values())).release()
+    lock_by_device: dict[str, socket.socket] = {}
+    for device, lock in _lock_each_free(devices):
+        lock_by_device[device] = lock
+        if len(lock_by_device) == count:
+            return DeviceClaim(tuple(lock_by_device), tuple(lock_by_device.values()))
+    # Too few are free: those that were locked are given back.
+    DeviceClaim(tuple(lock_by_device), tuple(lock_by_device.values())).release()
     return None
 
 
-def _lock_free_devices(devices: Sequence[str]) -> Iterator[tuple[str, socket.socket]]:
+def _lock_each_free(devices: Sequence[str]) -> Iterator[tuple[str, socket.socket]]:
+    """Lock the devices that no engine owns, one at a time, and yield each with its lock."""
     for device in devices:
         lock = socket.socket(socket.AF_UNIX)
         try:

@@ -67,7 +67,7 @@ class VllmEngine:
             "engine": "vllm",
             "engine_version": vllm.__version__,
             "logprobs_mode": arguments["logprobs_mode"],
-            **cpu_settings.describe_added_settings(settings, threads),
+            **cpu_settings.describe_cpu_defaults(settings, threads),
         }
 
     def replace_settings(self, settings: VllmSettings) -> "VllmEngine":

@@ -72,9 +72,13 @@ def compose_config(draft: StudyDraft, file: str) -> str:
 
 def _write_training(draft: StudyDraft) -> list[str]:
     """The lines about the training groups."""
-    first = draft.labelled_benchmarks[: max(1, min(3, len(draft.labelled_benchmarks) // 2))]
+    n_labelled = len(draft.labelled_benchmarks)
+    # Half of the labelled benchmarks, one to three, so that the others show how good the estimates are.
+    n_training = max(1, min(3, n_labelled // 2))
+    training = draft.labelled_benchmarks[:n_training]
+    # A domain of a log with labels is a slice of it, which alone has few labels.
     sizes = [] if draft.labels else ["{size: 1, configurations: default}"]
-    if len(draft.labelled_benchmarks) > 2:
+    if n_labelled > 2:
         sizes.append("{size: all-but-one, configurations: default}")
     return [
         "  groups: [training] # estimators are trained on them, see `groups`, and estimate all other benchmarks",
@@ -82,12 +86,13 @@ def _write_training(draft: StudyDraft) -> list[str]:
         "  analyses: [accuracy, rejection, responses]",
         "",
         "groups:",
-        f"  training: {{benchmarks: [{_join_names(first)}], configurations: default}}",
+        f"  training: {{benchmarks: [{_join_names(training)}], configurations: default}}",
     ]
 
 
 def _write_generation(draft: StudyDraft) -> list[str]:
-    if all(lines and lines[0].startswith("source") for lines in draft.models.values()):
+    """The lines about how responses are generated; none if all models have imported traces."""
+    if all(map(_has_imported_traces, draft.models.values())):
         return []
     lines = ["generation:", "  sampling: {temperature: 0.5, max_tokens: 1024} # longest response, tokens"]
     if is_cpu_build():
@@ -96,6 +101,11 @@ def _write_generation(draft: StudyDraft) -> list[str]:
         lines.append(f"  threads: {count_cores()} # all cores of this machine for one job")
         lines += ["", "rates: {gpu_usd_per_h: 0} # generating takes no GPU here; for `entropy-sentinel plan`"]
     return [*lines, ""]
+
+
+def _has_imported_traces(model_lines: Sequence[str]) -> bool:
+    """Whether config lines of a model are those of `write_source_lines`."""
+    return bool(model_lines) and model_lines[0].startswith("source:")
 
 
 def _write_models(draft: StudyDraft) -> list[str]:
@@ -108,6 +118,7 @@ def _write_models(draft: StudyDraft) -> list[str]:
 
 
 def _write_benchmark(name: str, rows: Rows, wants_references: bool) -> list[str]:
+    """The config lines of a benchmark; with `wants_references`, one without references gets the key as a comment."""
     lines = [
         f"  {format_scalar(name)}:",
         f"    path: {format_scalar(rows.path)}",
@@ -123,7 +134,9 @@ def _write_benchmark(name: str, rows: Rows, wants_references: bool) -> list[str]
         options = format_scalar(rows.options) if isinstance(rows.options, str) else f"[{_join_names(rows.options)}]"
         lines += [f"    options: {options} # written below the question", "    judge: choice"]
     if rows.reference_is:
-        lines.append(f"    reference_is: {rows.reference_is} # from 0, if it is not `number`, from 1: please check")
+        lines.append(
+            f"    reference_is: {rows.reference_is} # index: options count from 0; number: from 1; please check"
+        )
     return lines
 
 

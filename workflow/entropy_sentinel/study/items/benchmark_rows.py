@@ -73,13 +73,15 @@ def _decode_line(line: bytes, where: str) -> str:
         raise InputError(f"{where} must be UTF-8: {error}; convert the file") from None
 
 
-def _parse_json_object(line: str, must: str) -> dict[str, Any]:
+def _parse_json_object(line: str, requirement: str) -> dict[str, Any]:
+    """The object in a line; errors begin with `requirement`, such as `FILE: line 3 must be a JSON object`."""
     try:
         row = json.loads(line)
-    except (ValueError, RecursionError) as error:  # broken, a number of 5,000 digits; nested too deep
-        raise InputError(f"{must}: {error}") from None
+    # ValueError: broken JSON, or a number of 5,000 digits. RecursionError: nested too deep.
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{requirement}: {error}") from None
     if not isinstance(row, dict):
-        raise InputError(f"{must}, got {type(row).__name__}")
+        raise InputError(f"{requirement}, got {type(row).__name__}")
     return row
 
 

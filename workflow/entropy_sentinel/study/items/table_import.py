@@ -96,21 +96,23 @@ def _check_steps(top: pl.Series, sampled: np.ndarray, lengths: np.ndarray) -> It
     yield "token_logprobs", "must be at most the largest of the step's top_logprobs", exceeds_top
 
 
-def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
+def read_columns(source: str, contract: Contract, nullable_by_column: Mapping[str, bool]) -> pl.DataFrame:
     """Read the contract's columns from a Parquet file in the contract's dtypes; number a missing `sample` per item.
 
-    `required` names the columns that the file must have, and whether each may be null.
+    `nullable_by_column` has the columns that the file must have, and whether each may be null.
     """
     try:
         raw = pl.read_parquet(source)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{source}: must be a Parquet file: {error}") from None
-    return convert_columns(raw, source, contract, required)
+    return convert_columns(raw, source, contract, nullable_by_column)
 
 
-def convert_columns(raw: pl.DataFrame, source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
+def convert_columns(
+    raw: pl.DataFrame, source: str, contract: Contract, nullable_by_column: Mapping[str, bool]
+) -> pl.DataFrame:
     """The contract's columns of `raw`, the table in the file `source`, as `read_columns` does."""
-    for name in required:
+    for name in nullable_by_column:
         if name not in raw.columns:
             raise InputError(f"{source}: column '{name}' is missing; columns: {', '.join(raw.columns)}")
     if not len(raw):
@@ -118,7 +120,7 @@ def convert_columns(raw: pl.DataFrame, source: str, contract: Contract, required
     present_columns = [column for column in contract.columns if column.name in raw.columns]
     frame = pl.DataFrame([_convert_column(raw[column.name], column, source) for column in present_columns])
     for column in present_columns:
-        if not required.get(column.name, column.nullable):
+        if not nullable_by_column.get(column.name, column.nullable):
             refuse_rows(frame, source, {column.name: (pl.col(column.name).is_null(), "must not be null")})
     if "sample" not in frame.columns:
         frame = frame.with_columns(sample=pl.int_range(pl.len(), dtype=pl.UInt16).over("item_id"))

@@ -208,13 +208,13 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, d
     is given; `missing_rows` counts these responses. Rows for items without a response are skipped, and counted in
     `unused_rows`. Raises InputError for an unusable value.
     """
-    required = {"item_id": False, "label": True}
+    nullable_by_column = {"item_id": False, "label": True}
     if source.endswith(".parquet"):
-        labels = read_columns(source, LABELS, required)
+        labels = read_columns(source, LABELS, nullable_by_column)
         has_samples = "sample" in pl.read_parquet_schema(source)
     else:
         table = read_label_file(Path(source), _LABEL_COLUMNS)
-        labels, has_samples = convert_columns(table, source, LABELS, required), "sample" in table.columns
+        labels, has_samples = convert_columns(table, source, LABELS, nullable_by_column), "sample" in table.columns
     if has_samples:
         refuse_rows(
             labels, source, {"sample": (has_unknown_sample(responses), "must belong to a response of the model")}
@@ -235,19 +235,20 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, d
 
 
 def import_pass(responses: pl.DataFrame, source: str, requery: EnginePass) -> tuple[pl.DataFrame, int]:
-    """The rows of a pass for `responses` (columns RESPONSE) from a file, and the number of skipped rows.
+    """The rows of a pass (a model's second run, over its responses) from a file, and the number of skipped rows.
 
-    The rows are a frame of `requery.contract` in the order of the responses; a response may have no row. Rows for items
-    without a response are skipped. Raises InputError for an unusable value.
+    `responses` has the columns RESPONSE. The rows are a frame of `requery.contract`, the contract of the pass's files,
+    in the order of the responses; a response may have no row. Rows for items without a response are skipped. Raises
+    InputError for an unusable value.
     """
     contract = requery.contract
-    required = {}
+    nullable_by_column = {}
     for column in contract.columns:
-        # The model and the benchmark come from the study.
+        # The model and the benchmark come from the study; a file of an earlier version lacks columns `added` since.
         is_set_by_study = column.name in RESPONSE and column.name not in SAMPLE
         if not column.added and not is_set_by_study:
-            required[column.name] = column.nullable
-    table = read_columns(source, contract, required)
+            nullable_by_column[column.name] = column.nullable
+    table = read_columns(source, contract, nullable_by_column)
     refuse_rows(table, source, {"sample": (has_unknown_sample(responses), "must belong to a response of the model")})
     refuse_rows(table, source, dict(_check_numbers(contract)))
     for column in contract.columns:

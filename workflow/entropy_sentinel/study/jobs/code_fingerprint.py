@@ -90,12 +90,16 @@ def _find_unit(module: str) -> Path:
 
 
 def _try_find_unit(module: str) -> Path | None:
-    """The path of the unit of a module, its folder or its file; None if neither the package nor an extension has it."""
+    """The path of a module's unit, what is hashed together: the module's folder, or its file alone.
+
+    None if neither the package nor an extension has the module.
+    """
     for name, top in _find_extension_paths().items():
         if f"{module}.".startswith(f"{name}."):
             path = top.joinpath(*module.removeprefix(name).split(".")[1:])
             file = path.with_suffix(".py")
             if file.is_file():
+                # Each stage is a unit of its own, and so is an extension of one file.
                 is_unit = file.parent == _STAGES or file == top
                 return file if is_unit else file.parent
             return path if path.is_dir() else None

@@ -151,15 +151,18 @@ def _bind_wildcards(output: tuple[str, ...], request: tuple[str, ...]) -> dict[s
     `labels/strict/{benchmark}.json` share a file, and give {"benchmark": "gsm8k"}: the first parts are equal, in the
     second the output's wildcard has the request's text, in the third the request's wildcard has the output's.
     """
-    bound: dict[str, str] = {}
+    text_by_wildcard: dict[str, str] = {}
     for output_part, request_part in zip(output, request, strict=True):
         if output_part == request_part:
             continue
         if "{" in request_part and (match := _compile_pattern(request_part).fullmatch(output_part)):
-            bound |= {name: text for name, text in match.groupdict().items() if "{" not in text}
-        elif "{" not in output_part or not _compile_pattern(output_part).fullmatch(request_part):
-            return None
-    return bound
+            # A wildcard of the request that meets a wildcard of the output has no text yet.
+            text_by_wildcard |= {name: text for name, text in match.groupdict().items() if "{" not in text}
+            continue
+        if "{" in output_part and _compile_pattern(output_part).fullmatch(request_part):
+            continue
+        return None
+    return text_by_wildcard
 
 
 @cache

@@ -14,6 +14,7 @@ from entropy_sentinel.schemas.generation_schema import GENERATIONS
 from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.engines.generation_section import VllmSettings, are_imported, have_weights
+from entropy_sentinel.study.items.benchmark_settings import ItemsSettings
 from entropy_sentinel.study.jobs.file_content import can_reproduce_items
 from entropy_sentinel.study.jobs.job_records import StudyRecords
 from entropy_sentinel.study.jobs.result_reuse import compute_reuse_key, find_output, has_store, sibling_files
@@ -67,15 +68,17 @@ def _find_items(config: Config, benchmark: str) -> Path | None:
     if output.exists():
         return output
     for path in sibling_files(output, Path(layout.results)):
-        if can_reproduce_items(settings, str(path)) or _is_recorded(path, repr(settings)):
+        if _are_made_from(path, settings):
             return path
     return None
 
 
-def _is_recorded(items: Path, settings: str) -> bool:
-    """Whether Snakemake has recorded that items of the hub were made with these settings."""
+def _are_made_from(items: Path, settings: ItemsSettings) -> bool:
+    """Whether a study's items were made with these settings: by their file's content, or by Snakemake's record."""
+    if can_reproduce_items(settings, str(items)):
+        return True
     record = _open_records(str(items.parents[1])).find(str(items)) or {}
-    return settings in (record.get("params") or [])
+    return repr(settings) in (record.get("params") or [])
 
 
 @cache

@@ -5,16 +5,16 @@ from dataclasses import astuple, dataclass
 from itertools import product
 from operator import add
 
-from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES
 from entropy_sentinel.formatting.text_format import format_count, format_millions
 from entropy_sentinel.rendering.terminal_text import Part, format_terminal_table
 from entropy_sentinel.study.config.generation_requests import count_gpus
-from entropy_sentinel.study.config.group_estimates import map_group_files, training_groups
+from entropy_sentinel.study.config.group_estimates import training_groups
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.jobs.reuse_plan import describe_reusable
 from entropy_sentinel.study.planning.file_plan import plan_files
 from entropy_sentinel.study.planning.job_measurements import (
     JobMeasurement,
+    count_searches,
     describe_measurements,
     measured_search_cpu_s,
     measured_speed,
@@ -76,8 +76,13 @@ def _forecast_model(
     speed: float | None,
     search_s: float,
 ) -> Cost:
-    """The remaining cost of a model; `speed` is measured, in tokens per second with the starts of engines."""
-    config, (rates, _) = outlook.config, outlook.rates[model]
+    """The remaining cost of a model.
+
+    `speed` is measured: tokens per second, over a time that includes the starts of engines; None without a finished
+    job. `search_s` are the CPU-seconds of the search over all configurations for one training group.
+    """
+    config = outlook.config
+    rates, _ = outlook.rates[model]
     total, left = 0, []
     for benchmark in config.run.benchmarks:
         count = outlook.responses[model, benchmark]
@@ -85,28 +90,33 @@ def _forecast_model(
         if count.left:
             left.append(count.left)
     tokens = sum(left) * min(rates.tokens_per_response, outlook.max_response_tokens(model))
-    engine_s = tokens / speed if speed else tokens / rates.tokens_per_s
-    engine_s += 0 if speed else count_starts(config, len(left)) * rates.engine_start_s
+    if speed:
+        engine_s = tokens / speed
+    else:
+        engine_s = tokens / rates.tokens_per_s + count_starts(config, len(left)) * rates.engine_start_s
     gpu_h = engine_s / 3600 * count_gpus(config, model)
     gpu_h += sum(family.gpu_h for family in pass_work if family.model == model)
-    labels = _labels_left(outlook, model)
-    judged_usd = sum(judge.usd or 0 for judge in judge_work if judge.model == model)
+    n_unpriced_labels = _count_unpriced_labels(outlook, model)
+    # Judges with prices of their own; the labels of all others cost `rates.judge_usd_per_response`.
+    priced_judges_usd = sum(judge.usd or 0 for judge in judge_work if judge.model == model)
     return Cost(
         responses=total,
         left=sum(left),
         tokens=tokens,
-        disk_gb=(tokens * rates.bytes_per_token + _copied_bytes(outlook, model)) / 1e9,
+        disk_gb=(tokens * rates.bytes_per_token + _count_copied_bytes(outlook, model)) / 1e9,
         gpu_h=gpu_h,
-        usd=(0 if on_cpu else gpu_h * rates.gpu_usd_per_h) + labels * rates.judge_usd_per_response + judged_usd,
-        estimate_cpu_h=_searches_left(outlook, model) * search_s / 3600,
+        usd=(0 if on_cpu else gpu_h * rates.gpu_usd_per_h)
+        + n_unpriced_labels * rates.judge_usd_per_response
+        + priced_judges_usd,
+        estimate_cpu_h=_count_searches_left(outlook, model) * search_s / 3600,
     )
 
 
-def _copied_bytes(outlook: Outlook, model: str) -> int:
+def _count_copied_bytes(outlook: Outlook, model: str) -> int:
     return sum(path.stat().st_size for (name, _), path in outlook.reusable.items() if name == model)
 
 
-def _labels_left(outlook: Outlook, model: str) -> int:
+def _count_unpriced_labels(outlook: Outlook, model: str) -> int:
     """The number of responses left to judge, over all judges that are asked and have no prices of their own."""
     config, layout = outlook.config, outlook.config.layout
     n_left = 0
@@ -121,14 +131,13 @@ def _labels_left(outlook: Outlook, model: str) -> int:
     return n_left
 
 
-def _searches_left(outlook: Outlook, model: str) -> float:
-    """The number of estimates left for a model; one that runs n of the 48 configurations counts as n / 48."""
+def _count_searches_left(outlook: Outlook, model: str) -> float:
+    """The searches over all configurations that are left for a model, in parts of a search; see `count_searches`."""
     config, layout = outlook.config, outlook.config.layout
-    names, estimators = set(CONFIGURATION_NAMES), training_groups(config)
     n_left = 0.0
-    for judge, (group, group_id) in product(config.run.judges, map_group_files(config).items()):
+    for judge, (group, n_searches) in product(config.run.judges, count_searches(config).items()):
         if outlook.is_to_make(layout.estimates, judge=judge, model=model, group=group):
-            n_left += len(names & set(estimators[group_id])) / len(names)
+            n_left += n_searches
     return n_left
 
 

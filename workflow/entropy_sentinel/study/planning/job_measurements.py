@@ -99,23 +99,26 @@ def _is_of_one_job(path: Path) -> bool:
 
 def measured_search_cpu_s(config: Config, estimates: Sequence[JobMeasurement]) -> MeasuredRate | None:
     """The CPU-seconds of the search over all configurations for one training group; null without any job."""
-    batches, group_by_file, estimators_by_group = (
-        estimate_batches(config),
-        map_group_files(config),
-        training_groups(config),
-    )
-    configurations = set(CONFIGURATION_NAMES)
+    groups_by_batch, searches_by_group = estimate_batches(config), count_searches(config)
     seconds, searches, n_jobs = 0.0, 0.0, 0
     for job in estimates:
-        files = [file for file in batches.get(job.path.stem, [job.path.stem]) if file in group_by_file]
-        # A group that fits k of the n configurations counts as k / n of a search.
-        n_searches = 0.0
-        for file in files:
-            fitted_configurations = configurations & set(estimators_by_group[group_by_file[file]])
-            n_searches += len(fitted_configurations) / len(configurations)
+        groups = groups_by_batch.get(job.path.stem, [job.path.stem])  # a job estimates one group, or a batch of them
+        n_searches = sum(searches_by_group.get(group, 0.0) for group in groups)  # 0: a group of an earlier config
         if job.cpu_s is not None and n_searches:
             seconds, searches, n_jobs = seconds + job.cpu_s, searches + n_searches, n_jobs + 1
     return MeasuredRate(seconds / searches, n_jobs) if searches else None
+
+
+def count_searches(config: Config) -> dict[str, float]:
+    """The share of a search over all configurations that each training group makes, by the name of its file.
+
+    A group that fits k of the n configurations makes k / n of a search.
+    """
+    configurations, estimators_by_group = set(CONFIGURATION_NAMES), training_groups(config)
+    searches = {}
+    for file, group in map_group_files(config).items():
+        searches[file] = len(configurations & set(estimators_by_group[group])) / len(configurations)
+    return searches
 
 
 def describe_measurements(measurements: Mapping[str, Sequence[JobMeasurement]]) -> list[Part]:

@@ -37,33 +37,37 @@ class Judging:
 def plan_judging(outlook: Outlook) -> list[Judging]:
     """The work of every judge behind a server for every model; cached replies do not count as left."""
     config, work = outlook.config, []
-    for judge, users in find_paid_judges(config).items():
+    for judge, requesting_judges in find_paid_judges(config).items():
         accounts = _read_accounts(config, judge)
         for model in config.run.models:
-            total, left = _count_responses(outlook, accounts, judge, users, model)
+            total, left = _count_responses(outlook, accounts, judge, requesting_judges, model)
             work.append(_estimate_costs(outlook, accounts, judge, model, total, left))
     return work
 
 
 def _count_responses(
-    outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, users: list[str], model: str
+    outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, requesting_judges: list[str], model: str
 ) -> tuple[int, int]:
     """How many responses of a model `judge` must judge, and how many of these are left.
 
-    It judges them for itself, or for a combination of judges in `users` that asks it. If a combination asks its judges
-    in turn, all responses count, because the decisions of the judges before it are not known yet.
+    `requesting_judges` are those of `run.judges` that ask it: itself, or combinations of judges. If a combination asks
+    its judges in turn, all responses count, because the decisions of the judges before it are not known yet.
+    `accounts` has the calls so far by account: the judge's settings, the model and the benchmark.
     """
     config, settings = outlook.config, judge_settings(outlook.config, judge)
     template = config.layout.labels
     total = left = 0
     for benchmark in config.run.benchmarks:
-        is_judged = any(judge in config.basic_judges(name, benchmark) for name in users)
+        is_judged = any(judge in config.basic_judges(name, benchmark) for name in requesting_judges)
         if not is_judged or not config.benchmarks[benchmark].reference:
             continue
         responses = outlook.responses[model, benchmark].total or 0
         total += responses
-        if any(outlook.is_to_make(template, judge=name, model=model, benchmark=benchmark) for name in users):
-            account_row = accounts.get(make_account(settings.get("llm", settings), model, benchmark), {})
+        if any(
+            outlook.is_to_make(template, judge=name, model=model, benchmark=benchmark) for name in requesting_judges
+        ):
+            request_settings = settings.get("llm", settings)  # what an LLM judge sends, which names its account
+            account_row = accounts.get(make_account(request_settings, model, benchmark), {})
             left += max(0, responses - int(account_row.get("calls", 0)))
     return total, left
 

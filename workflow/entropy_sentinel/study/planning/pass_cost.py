@@ -1,4 +1,4 @@
-"""The remaining passes in which a model is asked again about its responses, and their cost."""
+"""The remaining passes and their cost: in a pass, a signal family asks a model again, about its responses."""
 
 from dataclasses import dataclass
 from itertools import groupby, product
@@ -28,7 +28,10 @@ class Passes:
 
 
 def plan_passes(outlook: Outlook) -> list[Passes]:
-    """The passes left per family and model, if any; benchmarks with an unknown number of items are left out."""
+    """The passes (second runs of a model, over its responses) that signal families still need, per family and model.
+
+    Benchmarks with an unknown number of items are left out.
+    """
     run, pending = outlook.config.run, []
     for family, model in product(run.asking_families, run.models):
         if outlook.config.find_requery_model(family, model):

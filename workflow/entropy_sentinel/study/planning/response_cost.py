@@ -27,7 +27,8 @@ from entropy_sentinel.study.planning.file_plan import (
     read_modification_time,
 )
 
-Event = tuple[float, int]  # when a file was last changed, seconds since the epoch; amount of work done with it
+# When a file was last changed, seconds since the epoch, and the amount of work in it, such as responses.
+WorkDone = tuple[float, int]
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class ResponseCount:
     """Responses of one model to one benchmark; `total` is None if the number of items is unknown."""
 
     total: int | None
-    events: tuple[Event, ...]
+    work_done: tuple[WorkDone, ...]
     is_finished: bool
 
     @property
@@ -43,7 +44,7 @@ class ResponseCount:
         """Responses in the finished file, or in the parts of a running job."""
         if self.is_finished:
             return self.total or 0
-        return sum(amount for _, amount in self.events)
+        return sum(amount for _, amount in self.work_done)
 
     @property
     def left(self) -> int:
@@ -69,14 +70,15 @@ def count_responses(
 
 def _count_file(path: Path, files: StudyFiles, planned: int | None) -> ResponseCount:
     if path in files.to_make:
-        return ResponseCount(planned, tuple(_part_events(path)), is_finished=False)
+        return ResponseCount(planned, tuple(_list_written_parts(path)), is_finished=False)
     if path not in files.modification_times:  # deleted, and no other file needs it
         return ResponseCount(planned, (), is_finished=True)
     rows = count_rows(path)
     return ResponseCount(rows, ((files.modification_times[path], rows),), is_finished=True)
 
 
-def _part_events(output: Path) -> Iterator[Event]:
+def _list_written_parts(output: Path) -> Iterator[WorkDone]:
+    """The parts that a running job has written so far: when, and the number of rows in each."""
     for path in Path(parts_folder(str(output))).glob("part-*.parquet"):
         changed_at = read_modification_time(path)
         if changed_at is not None:

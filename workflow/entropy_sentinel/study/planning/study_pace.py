@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from entropy_sentinel.rendering.terminal_text import Part, format_terminal_table
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.planning.file_plan import StudyFiles
-from entropy_sentinel.study.planning.response_cost import Event, ResponseCount, count_responses
+from entropy_sentinel.study.planning.response_cost import ResponseCount, WorkDone, count_responses
 
 # Speed is that of the last ten minutes,
 WINDOW_S = 600
@@ -44,28 +44,28 @@ def count_jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
 def sum_responses(counts: Iterable[ResponseCount], now: float) -> Amount:
     """The number of responses generated at time `now`, including those in the parts of running jobs."""
     done, totals = 0, []
-    finished: list[Event] = []
+    finished: list[WorkDone] = []
     speed_of_running_jobs = 0.0
     for count in counts:
         done += count.done
         totals.append(count.total)
         if count.is_finished:
-            finished += count.events
-        elif count.events:
+            finished += count.work_done
+        elif count.work_done:
             # Work after a job's last part is not written yet, so its time ends with that part.
-            last_part, _ = max(count.events)
-            speed_of_running_jobs += measure_speed(count.events, now, until=last_part) or 0
+            last_part, _ = max(count.work_done)
+            speed_of_running_jobs += measure_speed(count.work_done, now, until=last_part) or 0
     total = None if None in totals else sum(filter(None, totals))
     return Amount(done, total, speed_of_running_jobs or measure_speed(finished, now))
 
 
-def measure_speed(events: Iterable[Event], now: float, until: float | None = None) -> float | None:
+def measure_speed(work_done: Iterable[WorkDone], now: float, until: float | None = None) -> float | None:
     """The amount per second from the first event of the window to `until` (default `now`).
 
     The first event's amount is left out: it was done before it was written, perhaps partly before the window. None for
     a single event, and if work seems to have stopped.
     """
-    recent = sorted(event for event in events if event[0] > now - WINDOW_S)
+    recent = sorted(event for event in work_done if event[0] > now - WINDOW_S)
     if len(recent) < 2:
         return None
     first, last = recent[0][0], recent[-1][0]

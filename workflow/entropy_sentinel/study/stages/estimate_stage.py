@@ -39,20 +39,20 @@ def write_estimates(observations: str, group: str, settings: EstimationSettings,
 
     Raises ProvenanceError for traces whose log-probabilities are not from the model's distribution before temperature.
     """
-    rows, logprobs = read_raw_observations(observations)
+    rows, logprob_facts = read_raw_observations(observations)
     frame = estimate_group(rows, group, settings)
-    ESTIMATES.write(frame, output, {"group": group, "settings": dict(settings), "logprobs": logprobs})
+    ESTIMATES.write(frame, output, {"group": group, "settings": dict(settings), "logprobs": logprob_facts})
 
 
 def read_raw_observations(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Rows and facts of a file of observations; raises ProvenanceError unless they are before temperature."""
-    rows, logprobs = read_observations(observations), read_provenance(observations)["logprobs"]
-    if logprobs["logprobs_mode"] != RAW_MODE:
+    rows, logprob_facts = read_observations(observations), read_provenance(observations)["logprobs"]
+    if logprob_facts["logprobs_mode"] != RAW_MODE:
         raise ProvenanceError(
             f"{observations}: log-probabilities must be '{RAW_MODE}' (before temperature), got "
-            f"'{logprobs['logprobs_mode']}'; generate the traces with that mode"
+            f"'{logprob_facts['logprobs_mode']}'; generate the traces with that mode"
         )
-    return rows, logprobs
+    return rows, logprob_facts
 
 
 def estimate_group(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> pl.DataFrame:
@@ -87,7 +87,7 @@ def _estimate_view(
     rows = observations.filter(~in_training | (pl.col("split") == "test"))
     domains = _summarize_domains(rows, in_training)
     featured = rows.filter(_HAS_FEATURES)
-    slices = _build_masks(featured)
+    masks = _build_masks(featured)
     domains = domains.with_columns(
         model=pl.lit(observations["model"][0]),
         group=pl.lit(group),
@@ -96,7 +96,7 @@ def _estimate_view(
     )
     estimates = {}
     for name, estimator in fit_estimators(training, estimators).items():
-        accuracies = score_slices(estimator, featured, slices)
+        accuracies = score_slices(estimator, featured, masks)
         estimates[name] = _build_estimates(estimator, accuracies, domains).select(ESTIMATES.schema.names())
     return estimates
 
@@ -179,11 +179,11 @@ def write_estimators(
 
     P(correct) of all responses with features goes to `scores`.
     """
-    rows, logprobs = read_raw_observations(observations)
+    rows, logprob_facts = read_raw_observations(observations)
     training_observations = rows.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
     ambiguous, origin = (
         measure_ambiguous_shares(training_observations),
-        {"model": rows["model"][0], "group": group, "logprobs": logprobs},
+        {"model": rows["model"][0], "group": group, "logprobs": logprob_facts},
     )
     paths, parts = dict(zip(settings["estimators"], outputs, strict=True)), []
     for view, names in split_by_signals(rows, settings["estimators"]):

@@ -59,7 +59,7 @@ class _Item:
     """The responses to one item that are measured, and the first response of each distinct answer, by the answer."""
 
     responses: Sequence[Row]
-    answers: Mapping[str, Row]
+    first_response_by_answer: Mapping[str, Row]
 
     @property
     def question(self) -> str:
@@ -69,7 +69,7 @@ class _Item:
     def pairs(self, prompts: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
         """Yield each distinct answer after the item's own prompt, then after each of `prompts`, with an answer."""
         for prompt in (self.responses[0]["prompt_ids"], *prompts):
-            for answer in self.answers.values():
+            for answer in self.first_response_by_answer.values():
                 yield prompt, answer["token_ids"]
 
 
@@ -86,14 +86,17 @@ def ask(
             items.append(item)
     chats: list[Asked] = []
     for item in items:
-        chats += [make_answer_prompt(asked_with, settings["prompt"], item.question, answer) for answer in item.answers]
+        chats += [
+            make_answer_prompt(asked_with, settings["prompt"], item.question, answer)
+            for answer in item.first_response_by_answer
+        ]
     prompts = iter([prompt.token_ids for prompt in engine.prompts(chats)])
     pairs: list[tuple[Sequence[int], Sequence[int]]] = []
     for item in items:
-        pairs += item.pairs(list(islice(prompts, len(item.answers))))
+        pairs += item.pairs(list(islice(prompts, len(item.first_response_by_answer))))
     continuations = iter(collect_answers(engine.continuations(iter(pairs)), len(pairs), "continuations"))
     for item in items:
-        n_answers = len(item.answers)
+        n_answers = len(item.first_response_by_answer)
         rows += _make_rows(item, [list(islice(continuations, n_answers)) for _ in range(n_answers + 1)])
     return ITERATIVE_PROMPTS.frame(rows)
 
@@ -108,15 +111,15 @@ def _select_responses(responses: Sequence[Row], samples: int) -> tuple[list[Row]
     usable = sum(response["sample"] < samples for response in responses)
     excluded_rows: list[Row] = []
     measured_rows: list[Row] = []
-    answers: dict[str, Row] = {}
+    first_response_by_answer: dict[str, Row] = {}
     for response in responses:
         answer = response["text"].strip()
         if reason := _explain_exclusion(response["sample"], answer, usable, samples):
             excluded_rows.append({key: response[key] for key in RESPONSE} | {"reason": reason})
         else:
             measured_rows.append({**response, "answer": answer})
-            answers.setdefault(answer, response)
-    return excluded_rows, _Item(measured_rows, answers) if measured_rows else None
+            first_response_by_answer.setdefault(answer, response)
+    return excluded_rows, _Item(measured_rows, first_response_by_answer) if measured_rows else None
 
 
 def _explain_exclusion(sample: int, answer: str, usable: int, samples: int) -> str | None:
@@ -137,12 +140,12 @@ def _make_rows(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> 
     logprobs = []
     for prompt_continuations in continuations:
         logprobs.append([float(continuation.logprobs.sum(dtype="float64")) for continuation in prompt_continuations])
-    answer_numbers = {answer: number for number, answer in enumerate(item.answers)}
-    distinct = [response["sample"] for response in item.answers.values()]
+    answer_numbers = {answer: number for number, answer in enumerate(item.first_response_by_answer)}
+    first_samples = [response["sample"] for response in item.first_response_by_answer.values()]
     for row, response in zip(rows, item.responses, strict=True):
         number = answer_numbers[response["answer"]]
         row["answer"] = response["answer"]
         row["logprob"] = logprobs[0][number]
-        row["distinct"] = distinct
+        row["distinct"] = first_samples
         row["conditional_logprobs"] = logprobs[1 + number]
     return rows

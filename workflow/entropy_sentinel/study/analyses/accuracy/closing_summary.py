@@ -108,8 +108,8 @@ def _describe_verdicts(validations: Sequence[ModelValidation]) -> str:
     """Say for each model whether to trust the recommended estimator, and why."""
     lines = ["Can the estimates be trusted? Each labelled domain is estimated without its labels"]
     for validation in validations:
-        for scope, verdict, reasons in validation.answers:
-            lines.append(f"  {validation.model}{scope}: {verdict}")
+        for domain_suffix, verdict, reasons in validation.verdicts_by_scope:
+            lines.append(f"  {validation.model}{domain_suffix}: {verdict}")
             lines += [f"    {reason}" for reason in reasons]
         lines.append(f"    method: {validation.method_title} ({validation.method_reason})")
         if validation.caution:

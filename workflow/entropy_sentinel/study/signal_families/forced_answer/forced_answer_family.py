@@ -52,9 +52,9 @@ _MEAN = "mean of these entropies: EAS over T - 1, the tokens before the last one
 
 def contexts_per_token(settings: Mapping[str, Any]) -> float:
     """An upper bound, because equal answers are asked about once. A sentence has about 20 tokens."""
-    which = settings["positions"]
-    every: float = {"all": 1, "sentence-ends": 20}.get(which, which)
-    return len(settings["answers"]) / every
+    positions = settings["positions"]
+    tokens_per_position: float = {"all": 1, "sentence-ends": 20}.get(positions, positions)
+    return len(settings["answers"]) / tokens_per_position
 
 
 def compute_entropy_areas(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:

@@ -96,7 +96,10 @@ SCOPES = ("held_out", "all")
 
 
 def write_sweep(estimates: Sequence[str], models: Sequence[str], groups: Sequence[str], output: str) -> None:
-    """Write AEE and rho of every estimator in the files `estimates`; models and groups may be in any order."""
+    """Write the mean absolute estimation error (AEE) and the rank correlation (rho) of every estimator in `estimates`.
+
+    Models and groups may be in any order.
+    """
     SWEEP.write(compute_sweep(read_by_owner(ESTIMATES, estimates, {"model": models, "group": groups})), output, {})
 
 
@@ -139,9 +142,10 @@ def write_repeats(
     seeds: Sequence[int],
     output: str,
 ) -> None:
-    """Write AEE and rho of each group's estimators under each seed, for one model.
+    """Write the errors of each group's estimators under each seed, for one model.
 
-    `seeds` and the groups' estimators replace those of `settings`.
+    They are the mean absolute estimation error (AEE) and the rank correlation (rho). `seeds` and the groups' estimators
+    replace those of `settings`.
     """
     rows = OBSERVATIONS.read(observations)
     REPEATS.write(

@@ -125,8 +125,11 @@ class ModelValidation:
     new_groups: Validation | None = None
 
     @property
-    def answers(self) -> list[tuple[str, str, Sequence[str]]]:
-        """Each verdict with the new domains it applies to and its reasons; two verdicts if benchmarks have kinds."""
+    def verdicts_by_scope(self) -> list[tuple[str, str, Sequence[str]]]:
+        """Each verdict and its reasons, after the new domains it is about; two verdicts if benchmarks have kinds.
+
+        The text about the domains goes directly behind the model's name: "" or " (another benchmark)".
+        """
         if self.new_groups is None:
             return [("", self.verdict, self.reasons)]
         return [
@@ -219,18 +222,15 @@ def validate_model(observations: pl.DataFrame, settings: EstimationSettings) -> 
     """Validate the recommended estimator on the observations of one model."""
     validations = _validate_estimators(observations, settings)
     training = select_labelled_rows(observations, settings)
-    record, estimator = validations[RECOMMENDED], fit_estimators(training, [RECOMMENDED])[RECOMMENDED]
-    if isinstance(estimator, FitFailure):
-        choice: dict[str, Any] | None = {"method": None, "reason": estimator.reason}
-    else:
-        choice = estimator.chosen
-    assert choice is not None  # the recommended estimator chooses a method
+    record = validations[RECOMMENDED]
+    estimator = fit_estimators(training, [RECOMMENDED])[RECOMMENDED]
+    method, method_reason = _describe_choice(estimator)
     return ModelValidation(
         model=observations["model"][0],
         verdict=record.verdict,
         reasons=record.reasons,
-        method=choice["method"],
-        method_reason=choice["reason"],
+        method=method,
+        method_reason=method_reason,
         methods=tuple(_summarize_errors(validation) for validation in validations.values()),
         coverage=tuple(map(asdict, record.coverage)),
         left_out=tuple(_list_left_out(record)),
@@ -242,6 +242,14 @@ def validate_model(observations: pl.DataFrame, settings: EstimationSettings) -> 
         error_at_most=record.error_at_most,
         new_groups=record.new_groups,
     )
+
+
+def _describe_choice(recommended: Estimator | FitFailure) -> tuple[str | None, str]:
+    """The method that the recommended estimator chose, and why; no method if it could not be fitted."""
+    if isinstance(recommended, FitFailure):
+        return None, recommended.reason
+    assert recommended.chosen is not None  # this estimator chooses a method
+    return recommended.chosen["method"], recommended.chosen["reason"]
 
 
 def _validate_estimators(observations: pl.DataFrame, settings: EstimationSettings) -> dict[str, Validation]:

@@ -109,39 +109,43 @@ class EstimatesFile(TypedDict):
 def write_judged(files: Sequence[EstimatesFile], groups: Groups, judged_output: str, errors_output: str) -> None:
     """Write both frames for the training groups shown."""
     estimates = pl.concat(ESTIMATES.read(file["path"]).with_columns(judge=pl.lit(file["judge"])) for file in files)
-    estimators = {group.group: group.estimator for group in list_training_groups(groups)}
-    JUDGED.write(select_judged(estimates, estimators), judged_output, {})
-    ERRORS.write(compute_errors(estimates, estimators), errors_output, {})
+    estimator_by_group = {group.group: group.estimator for group in list_training_groups(groups)}
+    JUDGED.write(select_judged(estimates, estimator_by_group), judged_output, {})
+    ERRORS.write(compute_errors(estimates, estimator_by_group), errors_output, {})
 
 
-def select_judged(estimates: pl.DataFrame, estimators: Mapping[str, str]) -> pl.DataFrame:
-    """A frame of contract JUDGED, from ESTIMATES with a column `judge`; `estimators` has each group's estimator."""
+def select_judged(estimates: pl.DataFrame, estimator_by_group: Mapping[str, str]) -> pl.DataFrame:
+    """A frame of contract JUDGED, from ESTIMATES with a column `judge`; `estimator_by_group` is by group id."""
     is_group_estimator = pl.col("estimator") == pl.col("group").replace_strict(
-        estimators, default=None, return_dtype=pl.String
+        estimator_by_group, default=None, return_dtype=pl.String
     )
     return estimates.filter(is_group_estimator).select(JUDGED.schema.names())
 
 
-def compute_errors(estimates: pl.DataFrame, estimators: Mapping[str, str]) -> pl.DataFrame:
+def compute_errors(estimates: pl.DataFrame, estimator_by_group: Mapping[str, str]) -> pl.DataFrame:
     """A frame of contract ERRORS, from the same arguments as `select_judged`."""
-    unseen = estimates.filter(pl.col("role") == "held_out", pl.col("group").is_in(list(estimators)))
-    return ERRORS.frame(list(_list_error_rows(unseen, estimators)))
+    held_out = estimates.filter(pl.col("role") == "held_out", pl.col("group").is_in(list(estimator_by_group)))
+    return ERRORS.frame(list(_list_error_rows(held_out, estimator_by_group)))
 
 
-def _list_error_rows(unseen: pl.DataFrame, estimators: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    for (judge, model, group), rows in unseen.group_by("judge", "model", "group", maintain_order=True):
-        by_estimator = {}
+def _list_error_rows(held_out: pl.DataFrame, estimator_by_group: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Per judge, model and group: the errors of the group's estimator on the domains that were held out.
+
+    Also the estimator with the smallest mean absolute error (AEE) there.
+    """
+    for (judge, model, group), rows in held_out.group_by("judge", "model", "group", maintain_order=True):
+        errors_by_estimator = {}
         for (name,), part in rows.group_by("estimator", maintain_order=True):
             estimated, true = part["estimated_on_labelled"].to_numpy(), part["true_accuracy"].to_numpy()
-            by_estimator[name] = evaluate_estimates(estimated, true)
-        measured = {name: errors_of for name, errors_of in by_estimator.items() if errors_of.aee is not None}
+            errors_by_estimator[name] = evaluate_estimates(estimated, true)
+        measured = {name: errors for name, errors in errors_by_estimator.items() if errors.aee is not None}
         best = min(measured, key=lambda name: (measured[name].aee, name), default=None)
         yield {
             "judge": judge,
             "model": model,
             "group": group,
-            "estimator": estimators[group],
-            **by_estimator[estimators[group]]._asdict(),
+            "estimator": estimator_by_group[group],
+            **errors_by_estimator[estimator_by_group[group]]._asdict(),
             "best": best,
             "best_aee": best and measured[best].aee,
             "best_rho": best and measured[best].rho,

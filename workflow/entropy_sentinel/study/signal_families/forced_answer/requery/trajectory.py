@@ -18,11 +18,11 @@ def count_leading_tokens(texts: Sequence[str], response: str, end: int) -> int |
 
     Returns None if the tokens' texts do not add up to the response.
     """
-    start = "".join(texts).find(response[:end])
-    if start < 0:
+    offset = "".join(texts).find(response[:end])
+    if offset < 0:
         return None
     ends = np.cumsum([len(text) for text in texts])
-    return int(np.searchsorted(ends, start + end)) + 1
+    return int(np.searchsorted(ends, offset + end)) + 1
 
 
 def choose_positions(which: str | int, texts: Sequence[str], last: int) -> list[int]:
