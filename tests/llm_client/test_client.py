@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -369,3 +370,12 @@ def test_an_interrupt_waits_for_requests_under_way_and_a_second_one_does_not(int
             replies.extend(position for position, _ in client(api, concurrency=2).ask(questions(20), text))
         assert len(api.requests) == 3
     assert sorted(replies) == ([0, 1, 2] if interrupts == 1 else [0])
+
+
+def test_a_caller_that_leaves_waits_for_requests_under_way(caplog: pytest.LogCaptureFixture) -> None:
+    """An interrupt may come while the caller works on a reply. The server delays all replies after the second."""
+    with fake_api(lambda _, n: ok(completion(), 0.5 if n > 1 else 0.0)) as api:
+        with closing(client(api, concurrency=2).ask(questions(20), text)) as replies:
+            assert [next(replies)[0], next(replies)[0]] == [0, 1]
+        assert "waiting for those under way" in caplog.text
+        assert len(api.requests) < 7

@@ -196,11 +196,7 @@ class ChatClient:
                         failure = interrupt
                         waiting.clear()
                         portal.call(stop.set)
-                        log.warning(
-                            "%s: interrupted: no more requests are sent; waiting for those under way, which cost "
-                            "money (interrupt again to end at once)",
-                            self.name,
-                        )
+                        self._announce_wait()
                         continue
                     for future in finished:
                         position = running.pop(future)
@@ -216,10 +212,20 @@ class ChatClient:
                             portal.call(stop.set)
             finally:
                 portal.call(stop.set)
+                # The caller was interrupted, or failed, between two replies.
+                if running and failure is None:
+                    self._announce_wait()
                 wait(running)
                 self.ledger.count_cached(account, self.counts["cached"] - cached_before)
         if failure is not None:
             raise failure
+
+    def _announce_wait(self) -> None:
+        log.warning(
+            "%s: no more requests are sent; waiting for those under way, which cost money (interrupt "
+            "again to end at once)",
+            self.name,
+        )
 
     def _wait_for_any(self, running: Collection[Future[Any]]) -> Collection[Future[Any]]:
         """Wait until a request is finished; say meanwhile that no reply comes."""
