@@ -37,10 +37,11 @@ ESTIMATOR_TITLES: dict[str, str] = {name: estimator.title for name, estimator in
     BY_FREQUENCY: "SE, frequencies"
 }
 
-# How the uncertainties are computed; the forms of a Dirichlet posterior are `dirichlet-<gamma>`.
-KL, FREQUENCIES = "kl", "kl-frequencies"
+# How the uncertainties are computed, in the paper as Kullback-Leibler (KL) divergences; the forms of a Dirichlet
+# posterior are `dirichlet-<gamma>`.
+PAPER_FORM, FREQUENCIES = "kl", "kl-frequencies"
 FORMS: dict[str, str] = {
-    KL: "as in the paper",
+    PAPER_FORM: "as in the paper",
     "kl-renormalised": "p scaled to add up to 1",
     FREQUENCIES: "p from the shares of the samples",
 }

@@ -22,7 +22,7 @@ from entropy_sentinel.rendering.figure_style import (
     style_axes,
 )
 from entropy_sentinel.schemas.file_sets import read_by_owner
-from papers.ambiguity.ambiguity_exhibits import ANSWERS, ESTIMATORS, FIGURES, KL, AmbiguityExhibitSettings
+from papers.ambiguity.ambiguity_exhibits import ANSWERS, ESTIMATORS, FIGURES, PAPER_FORM, AmbiguityExhibitSettings
 from papers.ambiguity.ambiguity_frames import ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.ambiguity_measures import join_estimates, select_common_items
 from papers.ambiguity.concordance import measure_separation
@@ -268,7 +268,7 @@ def write_figures(
     inputs = AmbiguityFigureInputs(
         label=settings["label"],
         settings=settings,
-        items=items.filter(form=KL, source=settings["source"]),
+        items=items.filter(form=PAPER_FORM, source=settings["source"]),
         p_stars=P_STARS.read(p_stars),
     )
     save_figures(FIGURES, exhibits, inputs, folder)

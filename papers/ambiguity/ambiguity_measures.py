@@ -1,4 +1,7 @@
-"""Stage `measures`: how well estimators rank and separate items by epistemic uncertainty, and statistics of p*."""
+"""Stage `measures`: how well estimators rank and separate items by epistemic uncertainty, and statistics of p*.
+
+p* is the true distribution of the right answers to a question.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +12,7 @@ import polars as pl
 
 from entropy_sentinel.schemas.file_sets import read_by_owner
 from entropy_sentinel.study.items.row_fields import normalize_answer
-from papers.ambiguity.ambiguity_exhibits import ANSWERS, ESTIMATOR_TITLES, KL
+from papers.ambiguity.ambiguity_exhibits import ANSWERS, ESTIMATOR_TITLES, PAPER_FORM
 from papers.ambiguity.ambiguity_frames import ALIGNED_CLASSES, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.concordance import measure_concordance, measure_separation
 from papers.ambiguity.uncertainty import jensen_shannon, measure_uncertainty
@@ -65,7 +68,10 @@ def write_measures(
     aurocs_output: str,
     p_stars_output: str,
 ) -> None:
-    """Write concordances, AUROCs, and statistics of p*."""
+    """Write concordances, AUROCs, and statistics of p*, the true distribution of the right answers.
+
+    `aligned` are files of ALIGNED_CLASSES: classes of a model's answers beside the right answers, which have p*.
+    """
     rows = join_estimates(
         read_by_owner(UNCERTAINTIES, uncertainties, {"model": models}),
         read_by_owner(ESTIMATES, estimates, {"model": models}),
@@ -98,8 +104,12 @@ def measure_concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def measure_aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> Iterator[dict[str, Any]]:
-    """The rows of AUROCS from the rows of `join_estimates` with the paper's form and the benchmarks' own p*."""
-    benchmark_rows = rows.filter(form=KL, source=settings["source"])
+    """The rows of AUROCS from the rows of `join_estimates`.
+
+    The uncertainty has the paper's form: the KL divergence of the model's p from the benchmark's own p*, the true
+    distribution of the answers.
+    """
+    benchmark_rows = rows.filter(form=PAPER_FORM, source=settings["source"])
     for group_columns, group_rows, common_items in _split_groups(benchmark_rows, ("model", "benchmark")):
         for threshold, name in product(settings["thresholds"], ESTIMATOR_TITLES):
             least_uncertainty, reason = math.log(threshold), _explain_missing(group_rows, name)
@@ -114,7 +124,7 @@ def measure_aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> It
 def _split_groups(
     rows: pl.DataFrame, keys: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], pl.DataFrame, pl.DataFrame]]:
-    """Yield the key columns, items and comparable items of each group of rows by `keys` and number of answers."""
+    """Yield the key columns, the items and the items that have all estimators, by `keys` and number of answers."""
     for key_values, key_rows in rows.group_by(keys, maintain_order=True):
         key_columns = dict(zip(keys, key_values, strict=True))
         for answers in ANSWERS:

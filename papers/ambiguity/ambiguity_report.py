@@ -17,7 +17,7 @@ from papers.ambiguity.ambiguity_exhibits import (
     COMMON_NOTE,
     ESTIMATORS,
     FREQUENCIES,
-    KL,
+    PAPER_FORM,
     AmbiguityExhibitSettings,
     describe_method,
 )
@@ -83,7 +83,7 @@ def format_row_interval(row: Mapping[str, Any]) -> str:
 
 def make_summaries(concordances: pl.DataFrame, source: str) -> Iterator[AmbiguitySummary]:
     """Summaries by model, kind of items and benchmark, for the paper's form and the benchmarks' own p*."""
-    rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, source=source)
+    rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=PAPER_FORM, source=source)
     for (model, answers, benchmark), group in rows.group_by("model", "answers", "benchmark", maintain_order=True):
         by_estimator = {row["estimator"]: row for row in group.iter_rows(named=True)}
         yield AmbiguitySummary(str(model), str(benchmark), str(answers), group["n_items"][0], by_estimator)

@@ -50,7 +50,7 @@ class Ambiguity(Analysis):
         return self
 
     def obstacle(self, studied: StudyNames) -> str | None:
-        """See `Analysis.obstacle`."""
+        """Why the analysis is impossible with what is run; None if it is possible (`Analysis.obstacle`)."""
         if NEEDS not in studied.families:
             return f"run.features has no {NEEDS}, which groups the answers"
         if studied.samples < 2:
@@ -58,7 +58,7 @@ class Ambiguity(Analysis):
         return None if studied.answered else "no benchmark that is run has `answers`"
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
-        """See `Analysis.fitted`."""
+        """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
         run_names, lines = self.select_names(studied, {"benchmarks": "answered"})
         sources = {}
         for name, files in self.sources.items():

@@ -20,7 +20,7 @@ from papers.ambiguity.ambiguity_exhibits import (
     ESTIMATOR_TITLES,
     ESTIMATORS,
     INTERVAL_NOTE,
-    KL,
+    PAPER_FORM,
     TABLES,
     AmbiguityExhibitSettings,
     describe_method,
@@ -52,19 +52,19 @@ _KEY_HEADINGS = {"model": "Model", "benchmark": "Benchmark", "answers": "Answers
 
 def table_2_concordance(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c of every estimator, by model, benchmark, and items with one answer and with several."""
-    rows = _select_paper_rows(inputs.concordances, inputs.settings).filter(form=KL)
+    rows = _select_paper_rows(inputs.concordances, inputs.settings).filter(form=PAPER_FORM)
     return Table(
         "Concordance AUC_c of each estimator with the epistemic uncertainty, for questions with one right answer and "
         "with several.",
-        _pivot_estimators(rows, "auc_c", {}),
+        _pivot_estimators(rows, "auc_c"),
         (AUC_NOTE, COMMON_NOTE, describe_method(inputs.settings), *_note_reasons(rows)),
-        published=compare_published("2_concordance", rows, inputs.settings, "auc_c", [], "AUC_c"),
+        published=compare_published("2_concordance", rows, inputs.settings, "auc_c", "AUC_c"),
     )
 
 
 def table_3_dirichlet(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c by the weight of the counts (gamma), for items with several answers."""
-    posteriors = (pl.col("form") == KL) | pl.col("form").str.starts_with("dirichlet-")
+    posteriors = (pl.col("form") == PAPER_FORM) | pl.col("form").str.starts_with("dirichlet-")
     rows = _select_paper_rows(inputs.concordances, inputs.settings).filter(posteriors, answers="several")
     gamma = pl.col("form").str.replace("dirichlet-", "", literal=True)
     return Table(
@@ -73,14 +73,14 @@ def table_3_dirichlet(inputs: AmbiguityTableInputs) -> Table:
         _pivot_estimators(rows, "auc_c", {"form": "p*"}, {"form": form_title}),
         (AUC_NOTE, "as in the paper: p* are the shares of the counts.", *_note_reasons(rows)),
         published=compare_published(
-            "3_dirichlet", rows.with_columns(gamma=gamma), inputs.settings, "auc_c", ["gamma"], "AUC_c"
+            "3_dirichlet", rows.with_columns(gamma=gamma), inputs.settings, "auc_c", "AUC_c", extra_keys=["gamma"]
         ),
     )
 
 
 def table_4_sources(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c by the source of p*, for items with several answers."""
-    rows = inputs.concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, answers="several")
+    rows = inputs.concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=PAPER_FORM, answers="several")
     notes = [AUC_NOTE, "If a source lacks the count of an answer, it lacks the item.", *_note_reasons(rows)]
     if rows["source"].n_unique() <= 1:
         notes.insert(0, "This study has one source of p*; set analyses.ambiguity.sources for more.")
@@ -88,7 +88,7 @@ def table_4_sources(inputs: AmbiguityTableInputs) -> Table:
         "AUC_c by the source of p*, for items with several answers.",
         _pivot_estimators(rows, "auc_c", {"source": "Source"}),
         tuple(notes),
-        published=compare_published("4_sources", rows, inputs.settings, "auc_c", ["source"], "AUC_c"),
+        published=compare_published("4_sources", rows, inputs.settings, "auc_c", "AUC_c", extra_keys=["source"]),
     )
 
 
@@ -102,7 +102,7 @@ def table_7_auroc(inputs: AmbiguityTableInputs) -> Table:
         _pivot_estimators(rows, "auroc", extra_columns, {"threshold": "log {:g}".format}),
         ("0.5 is chance.", COMMON_NOTE, describe_method(inputs.settings), *_note_reasons(rows)),
         published=compare_published(
-            "7_auroc", rows.with_columns(delta=delta), inputs.settings, "auroc", ["delta"], "AUROC"
+            "7_auroc", rows.with_columns(delta=delta), inputs.settings, "auroc", "AUROC", extra_keys=["delta"]
         ),
     )
 
@@ -166,17 +166,18 @@ def _select_paper_rows(concordances: pl.DataFrame, settings: AmbiguityExhibitSet
 
 def _pivot_estimators(
     rows: pl.DataFrame,
-    value: str,
-    extra_columns: Mapping[str, str],
+    value_column: str,
+    extra_columns: Mapping[str, str] | None = None,
     formats: Mapping[str, Callable[[Any], str]] | None = None,
 ) -> pl.DataFrame:
     """Pivot to a column per estimator and a row per model, benchmark, kind of items and `extra_columns`.
 
     `extra_columns` has their headings, and `formats` functions that format their values.
     """
-    index = [*_KEY_HEADINGS, *extra_columns, "n_items"]
-    wide = rows.pivot("estimator", index=index, values=value, maintain_order=True)
-    headings = _KEY_HEADINGS | dict(extra_columns) | {"n_items": "Items"} | ESTIMATOR_TITLES
+    extra_headings = dict(extra_columns or {})
+    index = [*_KEY_HEADINGS, *extra_headings, "n_items"]
+    wide = rows.pivot("estimator", index=index, values=value_column, maintain_order=True)
+    headings = _KEY_HEADINGS | extra_headings | {"n_items": "Items"} | ESTIMATOR_TITLES
     texts = {"answers": ANSWERS.__getitem__, **(formats or {})}
     return select_headings(wide, {name: headings[name] for name in wide.columns}, texts).cast({pl.Null: pl.Float64})
 

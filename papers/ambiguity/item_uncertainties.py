@@ -10,7 +10,7 @@ from entropy_sentinel.schemas.contract import check_readable, read_provenance
 from entropy_sentinel.schemas.signal_schema import signal_contract
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.semantic_clustering.semantic_entropy import semantic_entropy
-from papers.ambiguity.ambiguity_exhibits import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL, name_dirichlet
+from papers.ambiguity.ambiguity_exhibits import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, PAPER_FORM, name_dirichlet
 from papers.ambiguity.ambiguity_frames import ALIGNED_CLASSES, ESTIMATES, UNCERTAINTIES
 from papers.ambiguity.class_alignment import read_classes
 from papers.ambiguity.uncertainty import Uncertainty, measure_expected_uncertainty, measure_uncertainty
@@ -62,7 +62,7 @@ def _measure_forms(
 ) -> Iterator[tuple[str, Uncertainty]]:
     epsilon, p_star = settings["epsilon"], item_classes["p_star"].to_numpy()
     p, frequency = _fill_nan(item_classes["p"]), _fill_nan(item_classes["frequency"])
-    yield KL, measure_uncertainty(p_star, p, epsilon)
+    yield PAPER_FORM, measure_uncertainty(p_star, p, epsilon)
     yield "kl-renormalised", measure_uncertainty(p_star, p, epsilon, renormalise=True)
     yield FREQUENCIES, measure_uncertainty(p_star, frequency, epsilon)
     if not right_answers["count"].has_nulls():

@@ -42,31 +42,31 @@ def compare_published(
     table: str,
     study_values: pl.DataFrame,
     settings: AmbiguityExhibitSettings,
-    value: str,
-    keys: Sequence[str],
-    title: str,
+    value_column: str,
+    value_title: str,
+    extra_keys: Sequence[str] = (),
 ) -> Table | None:
-    """Our estimators' values next to the paper's, by model, benchmark and `keys`; None if none match.
+    """Our estimators' values next to the paper's, by model, benchmark and `extra_keys`; None if none match.
 
-    `value` is the column of `study_values`, which has lower and upper, and `title` its heading.
+    `value_column` is a column of `study_values`, which also has lower and upper, and `value_title` its heading.
     """
     if not is_table_comparable(table, settings["models"], settings["benchmarks"]):
         return None
     published = read_published(table).rename({"name": "estimator"})
-    on = ["model", "benchmark", "answers", "estimator", *keys]
+    on = ["model", "benchmark", "answers", "estimator", *extra_keys]
     joined = published.join(study_values, on=on, how="inner", maintain_order="left")
     headings = {
-        **{name: name.title() for name in ("model", "benchmark", *keys, "estimator")},
-        value: title,
+        **{name: name.title() for name in ("model", "benchmark", *extra_keys, "estimator")},
+        value_column: value_title,
         "lower": "from",
         "upper": "to",
-        "paper": f"{title}: paper",
+        "paper": f"{value_title}: paper",
         "difference": "difference",
     }
-    compared_values = joined.with_columns(difference=pl.col(value) - pl.col("paper"))
+    compared_values = joined.with_columns(difference=pl.col(value_column) - pl.col("paper"))
     shown_values = select_headings(compared_values, headings, {"estimator": ESTIMATOR_TITLES.__getitem__})
     note = "from, to: 95 % interval of this study's value. The paper prints two digits and no interval."
-    return Table(f"{title}, here and in the paper.", shown_values, (note,))
+    return Table(f"{value_title}, here and in the paper.", shown_values, (note,))
 
 
 def compare_statistics(study_values: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table | None:

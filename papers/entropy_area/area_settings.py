@@ -41,30 +41,33 @@ class EntropyArea(Analysis):
     resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples of the items per interval")
 
     def obstacle(self, studied: StudyNames) -> str | None:
-        """See `Analysis.obstacle`."""
+        """Why the analysis is impossible with what is run; None if it is possible (`Analysis.obstacle`)."""
         if NEEDS not in studied.families:
             return f"run.features has no {NEEDS}, which asks the model again"
         return None if studied.labelled else "no benchmark has references, and without them judges read no answers"
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
-        """See `Analysis.fitted`."""
-        axes = {"judges": "judges", "figure_model": "models", "figure_benchmark": "labelled"}
-        run, lines = self.select_names(studied, axes)
+        """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
+        kind_by_field = {"judges": "judges", "figure_model": "models", "figure_benchmark": "labelled"}
+        names_by_field, lines = self.select_names(studied, kind_by_field)
         together = {}
         for name, benchmarks in self.together.items():
-            ran, left_out = studied.select_run("labelled", f"analyses.entropy_area.together.{name}", benchmarks)
-            if ran:
-                together[name] = ran
+            run_benchmarks, left_out = studied.select_run(
+                "labelled", f"analyses.entropy_area.together.{name}", benchmarks
+            )
+            if run_benchmarks:
+                together[name] = run_benchmarks
             lines += left_out
         self._check_each_once(studied)
-        complete = {
-            "judges": run["judges"] or studied.judges,
+        chosen = {
+            "judges": names_by_field["judges"] or studied.judges,
             "together": together,
-            "figure_model": (run["figure_model"] or studied.models)[0],
-            "figure_benchmark": run["figure_benchmark"][0] if run["figure_benchmark"] else None,
+            # A field with one name has a list of at most one here.
+            "figure_model": (names_by_field["figure_model"] or studied.models)[0],
+            "figure_benchmark": next(iter(names_by_field["figure_benchmark"]), None),
             **self.exhibits(),
         }
-        return self.model_copy(update=complete), lines
+        return self.model_copy(update=chosen), lines
 
     def _check_each_once(self, studied: StudyNames) -> None:
         seen: dict[str, str] = {}

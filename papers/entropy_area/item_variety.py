@@ -124,7 +124,8 @@ def write_truncation(passes: Sequence[str], sets: Mapping[str, Sequence[str]], o
 def compute_truncation(passes: Sequence[str]) -> Iterator[dict[str, object]]:
     """Yield rows of TRUNCATION, without model and benchmark, over all positions of these files of the pass.
 
-    Quantiles of the missing mass and of the bound are separate, so they may be from different positions.
+    A high quantile of the missing mass is a low `top_20_mass`. Quantiles of the missing mass and of the bound are
+    separate, so they may be from different positions.
     """
     lazy = pl.concat(FORCED_ANSWERS.scan(path).select("answer", *_COLUMNS) for path in passes)
     for answer in ANSWERS:
@@ -132,11 +133,15 @@ def compute_truncation(passes: Sequence[str]) -> Iterator[dict[str, object]]:
             responses = lazy.filter(answer=answer).drop_nulls("bounds").select(_COLUMNS).collect()
         if not len(responses):
             continue
-        values = [flatten_lists(responses[name]).to_numpy().astype(float) for name in _COLUMNS]
-        about = {"answer": answer, "n_responses": len(responses), "n_positions": len(values[0])}
-        rows = {"mean": [np.mean(numbers) for numbers in values]}
-        for name, share in _QUANTILES.items():
-            rows[name] = [np.quantile(numbers, share) for numbers in values]
-        for name, statistic_values in rows.items():
-            missing, bound, entropy = map(float, statistic_values)
-            yield about | {"statistic": name, "top_20_mass": 1 - missing, "bound_bits": bound, "entropy": entropy}
+        positions = {name: flatten_lists(responses[name]).to_numpy().astype(float) for name in _COLUMNS}
+        about = {"answer": answer, "n_responses": len(responses), "n_positions": len(positions["bounds"])}
+        statistics = {"mean": {name: float(np.mean(values)) for name, values in positions.items()}}
+        for statistic, share in _QUANTILES.items():
+            statistics[statistic] = {name: float(np.quantile(values, share)) for name, values in positions.items()}
+        for statistic, value_by_column in statistics.items():
+            yield about | {
+                "statistic": statistic,
+                "top_20_mass": 1 - value_by_column["missing_masses"],
+                "bound_bits": value_by_column["bounds"],
+                "entropy": value_by_column["entropies"],
+            }

@@ -20,16 +20,16 @@ _EXPONENT = re.compile(r"[-+]?[0-9]{1,18}")
 class Questions:
     """n questions: right answers, (n,); kinds, (n,), if known; and one model's statements.
 
-    `stated` has by level lower and upper limits, (n, m) each, of m queries, NaN if unreadable; `samples` has by
-    temperature integers, (n, m), likewise. `covariates` has by level signals of the first query, (n, p), or null if a
-    readable query lacks them. `beliefs` is None without a distribution.
+    `stated` has by level lower and upper limits, (n, m) each, of m queries, NaN if unreadable; `samples_by_temperature`
+    has integers, (n, m), likewise. `covariates` has by level signals of the first query, (n, p), or null if a readable
+    query lacks them. A belief is a distribution over integers; `beliefs` has None for a question without one.
     """
 
     item_id: np.ndarray
     true: np.ndarray
     group: np.ndarray | None
     stated: Mapping[float, Ends]
-    samples: Mapping[float, np.ndarray]
+    samples_by_temperature: Mapping[float, np.ndarray]
     covariates: Mapping[float, np.ndarray | None]
     beliefs: Sequence[Distribution | None]
 
@@ -43,7 +43,9 @@ class Questions:
             true=self.true[selection],
             group=None if self.group is None else self.group[selection],
             stated={level: (lower[selection], upper[selection]) for level, (lower, upper) in self.stated.items()},
-            samples={temperature: drawn[selection] for temperature, drawn in self.samples.items()},
+            samples_by_temperature={
+                temperature: drawn[selection] for temperature, drawn in self.samples_by_temperature.items()
+            },
             covariates={
                 level: None if values is None else values[selection] for level, values in self.covariates.items()
             },
@@ -97,7 +99,7 @@ def gather_questions(
         true=np.array(list(read_exponents(items).values())),
         group=None if items["group"].null_count() else items["group"].to_numpy(),
         stated=ends,
-        samples=samples,
+        samples_by_temperature=samples,
         covariates=covariates,
         beliefs=[by_item.get(item) for item in items["item_id"]],
     )

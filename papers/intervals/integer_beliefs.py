@@ -29,16 +29,17 @@ def write_beliefs(
     farthest: int | None,
     output: str,
 ) -> None:
-    """Write the distributions of the variants that have them; `models` are the names that are shown, by variant.
+    """Write each variant's probabilities of integers, for variants that have any.
 
-    Integers farther from 0 than `farthest` count as missing: they cannot be powers of ten.
+    A variant is a model of the config; several ask the same weights in different ways. `models` are the names that are
+    shown, by variant. Integers farther from 0 than `farthest` count as missing: they cannot be powers of ten.
     """
     rows: list[dict[str, Any]] = []
     for path in passes:
         rows += convert_pass(INTEGERS.read(path))
     for path in integers:
         rows += convert_samples(INTEGER_ANSWERS.read(path))
-    if not passes:
+    if not passes:  # then the likely tokens in traces give the method `first_token`
         for path in generations:
             rows += convert_first_steps(_read_first_steps(path))
     plausible_rows = [_drop_far_integers(row, farthest) | {"model": models[row["model"]]} for row in rows]

@@ -39,16 +39,18 @@ class AdjustedIntervals(NamedTuple):
 
 def list_available_methods(calibration: Questions, level: float) -> list[str]:
     """The methods whose inputs are available, in the order of the catalogue."""
+    lower_limits, _ = calibration.stated[level]
+    n_queries = lower_limits.shape[1]
     has_source = {
         "stated": True,
-        "repeats": calibration.stated[level][0].shape[1] > 1,
-        "samples": bool(calibration.samples),
+        "repeats": n_queries > 1,
+        "samples": bool(calibration.samples_by_temperature),
         "distribution": bool(calibration.has_belief.any()),
     }
     names = [name for name, method in METHODS.items() if has_source[method.source]]
-    if calibration.group is None:
+    if calibration.group is None:  # this method has a margin for each kind of question
         names.remove("mondrian")
-    if len(calibration.samples) == 1:
+    if len(calibration.samples_by_temperature) == 1:
         names.remove("temperature_search")
     return names
 
@@ -82,24 +84,28 @@ class FittedMethods:
         return AdjustedIntervals(quantiles_of_quantiles(*questions.stated[level], compute_alpha(level)))
 
     def _sampling(self, level: float, questions: Questions) -> AdjustedIntervals:
-        return AdjustedIntervals(empirical_interval(questions.samples[self._plain_temperature], compute_alpha(level)))
+        return AdjustedIntervals(
+            empirical_interval(questions.samples_by_temperature[self._plain_temperature], compute_alpha(level))
+        )
 
     def _self_consistency(self, level: float, questions: Questions) -> AdjustedIntervals:
         ends = np.full((2, len(questions)), np.nan)
-        for index, samples in enumerate(questions.samples[self._plain_temperature]):
+        for index, samples in enumerate(questions.samples_by_temperature[self._plain_temperature]):
             values, counts = np.unique(samples[~np.isnan(samples)], return_counts=True)
             if len(values):
                 ends[:, index] = find_smallest_set(values, counts / counts.sum(), 1 - compute_alpha(level))[[0, -1]]
         return AdjustedIntervals((ends[0], ends[1]))
 
     def _temperature_search(self, level: float, questions: Questions) -> AdjustedIntervals:
-        samples = self.calibration.samples
+        samples = self.calibration.samples_by_temperature
         readable = np.all([~np.isnan(draws).all(axis=1) for draws in samples.values()], axis=0)
         if not readable.any():
             raise coverage_adjustment.TooFewQuestions(1, 0, "questions with a readable answer at each temperature")
         alpha = compute_alpha(level)
         best = search_temperatures(samples, self.calibration.true, alpha, self.undercoverage)[0].temperature
-        return AdjustedIntervals(empirical_interval(questions.samples[best], alpha), best, name_end(best, samples))
+        return AdjustedIntervals(
+            empirical_interval(questions.samples_by_temperature[best], alpha), best, name_end(best, samples)
+        )
 
     def _logprob(self, level: float, questions: Questions) -> AdjustedIntervals:
         return AdjustedIntervals(_compute_belief_intervals(questions, level, 1.0))
@@ -114,7 +120,7 @@ class FittedMethods:
     @property
     def _plain_temperature(self) -> float:
         """The sampling temperature without a search: the one nearest to 1."""
-        return min(self.calibration.samples, key=lambda temperature: abs(temperature - 1))
+        return min(self.calibration.samples_by_temperature, key=lambda temperature: abs(temperature - 1))
 
     @cached_property
     def _best_temperature(self) -> float:
@@ -138,9 +144,14 @@ def _make_stated_intervals(questions: Questions, level: float) -> coverage_adjus
 
 
 def _compute_belief_intervals(questions: Questions, level: float, temperature: float) -> Ends:
+    """The smallest interval around each question's smallest set of integers that has the level, NaN without a belief.
+
+    Beliefs, the distributions over integers, are scaled to the temperature first.
+    """
+    coverage = 1 - compute_alpha(level)
     ends = np.full((2, len(questions)), np.nan)
     distributions = [belief.scale(temperature) for belief in questions.beliefs if belief is not None]
-    ends[:, questions.has_belief] = compute_hulls(distributions, 1 - compute_alpha(level))
+    ends[:, questions.has_belief] = compute_hulls(distributions, coverage)
     return ends[0], ends[1]
 
 

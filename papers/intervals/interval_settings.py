@@ -103,7 +103,7 @@ class Intervals(Analysis):
         return self
 
     def obstacle(self, studied: StudyNames) -> str | None:
-        """See `Analysis.obstacle`."""
+        """Why the analysis is impossible with what is run; None if it is possible (`Analysis.obstacle`)."""
         for key, benchmark in {"calibration": self.calibration, "test": self.test}.items():
             if benchmark not in studied.labelled:
                 was = "is not set" if benchmark is None else f"is '{benchmark}', which is not run or has no references"
@@ -113,7 +113,7 @@ class Intervals(Analysis):
         return None
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
-        """See `Analysis.fitted`."""
+        """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
         models, lines = {}, []
         for name, model in self.models.items():
             run, left_out = studied.select_run("models", f"analyses.intervals.models.{name}", model.variants)

@@ -1,6 +1,6 @@
 """The tables of the scores of each method, from frames SCORES and DIFFERENCES."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -25,7 +25,10 @@ from papers.intervals.interval_tables import IntervalsTableInputs
 
 _KEY_HEADINGS = {"model": "Model", "level": "Level", "method": "Method"}
 # The paper's text about its Table 2: by level, the drop of the mean score in points and in per cent.
-_TEXT_DROPS = {90.0: (7.38, 25.2), 95.0: (16.56, 27.8), 99.0: (173.84, 59.4)}
+_TEXT_DROPS: Mapping[float, tuple[float, float]] = {90.0: (7.38, 25.2), 95.0: (16.56, 27.8), 99.0: (173.84, 59.4)}
+# The decrease that its abstract states.
+_ABSTRACT_DROP_PERCENT = 54.0
+_NO_DROP = (None, None)
 
 
 def table_2_winkler(inputs: IntervalsTableInputs) -> Table:
@@ -145,12 +148,11 @@ def _compare_methods(calibration: pl.DataFrame, differences: pl.DataFrame) -> It
 
 def table_reductions(inputs: IntervalsTableInputs) -> Table:
     """Tabulate by how much conformal adjustment reduces the mean score over models, here and in the paper."""
-    study_scores = inputs.differences.filter(half=TEST).select(
-        "model", "level", "method", pl.col("score").alias("published")
-    )
+    study_scores = inputs.differences.filter(half=TEST)
+    paper_scores = _read_paper_scores().rename({"published": "score"})
     rows = [
-        *_compute_reductions(study_scores, "here"),
-        *_compute_reductions(_read_paper_scores(), "the paper's Table 2"),
+        *_compute_reductions(study_scores, "here", {}, None),
+        *_compute_reductions(paper_scores, "the paper's Table 2", _TEXT_DROPS, _ABSTRACT_DROP_PERCENT),
     ]
     numbers = ["Models", "Base", "Conformal", "Drop", "Drop, %", "Drop: text", "Drop, %: text"]
     return Table(
@@ -163,24 +165,27 @@ def table_reductions(inputs: IntervalsTableInputs) -> Table:
     )
 
 
-def _compute_reductions(scores: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
-    """The reduction of these scores: rows of model, level, method and `published`."""
+def _compute_reductions(
+    scores: pl.DataFrame, source: str, text_drops: Mapping[float, tuple[float, float]], abstract_percent: float | None
+) -> Iterator[dict[str, Any]]:
+    """By how much `conformal` lowers the mean score of `base`, per level and over all of the paper's levels.
+
+    `scores` has model, level, method and score; beside them, `text_drops` by level and `abstract_percent` are what the
+    paper's text and abstract state about these scores.
+    """
     method_scores = scores.filter(pl.col("method").is_in(["base", "conformal"])).pivot(
-        on="method", index=["model", "level"], values="published", maintain_order=True
+        on="method", index=["model", "level"], values="score", maintain_order=True
     )
     if not {"base", "conformal"} <= set(method_scores.columns):
         return
     finite = method_scores.filter(pl.col("base").is_finite(), pl.col("conformal").is_finite())
     means = finite.group_by("level").agg(pl.len(), pl.col("base").mean(), pl.col("conformal").mean()).sort("level")
-    no_text: tuple[float | None, float | None] = (None, None)
     for level, n, base, conformal in means.iter_rows():
-        text = no_text if source == "here" else _TEXT_DROPS.get(level, no_text)
-        yield _make_reduction_row(source, level_title(level), n, base, conformal, text)
+        yield _make_reduction_row(source, level_title(level), n, base, conformal, text_drops.get(level, _NO_DROP))
     paper_levels = means.filter(pl.col("level").is_in(list(_TEXT_DROPS)))
     if len(paper_levels) == len(_TEXT_DROPS):
         base, conformal = float(paper_levels["base"].sum()), float(paper_levels["conformal"].sum())
-        abstract = None if source == "here" else 54.0
-        yield _make_reduction_row(source, "all", paper_levels["len"].min(), base, conformal, (None, abstract))
+        yield _make_reduction_row(source, "all", paper_levels["len"].min(), base, conformal, (None, abstract_percent))
 
 
 def _make_reduction_row(

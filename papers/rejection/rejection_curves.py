@@ -48,7 +48,7 @@ def measure_curves(
     accuracies: Sequence[float] = (),
     counts: np.ndarray | None = None,
 ) -> CurveMeasures:
-    """AUARC, its normalised form, and the coverage at each of `accuracies`, for each of several samples.
+    """AUARC, the prediction rejection ratio, and the coverage at each of `accuracies`, for each of several samples.
 
     `counts` is (n_samples, n_responses): how often a response is in a sample, which is not empty. By default
     there is one sample, with each response once. Raises ValueError without responses, or if a score is NaN.
@@ -59,12 +59,15 @@ def measure_curves(
     tie_accuracy = n_correct / np.maximum(sizes, 1)
     n, total_correct = n_through[:, -1], correct_through[:, -1]
     harmonic = np.concatenate([[0], np.cumsum(1 / np.arange(1, n.max() + 1))])
-    # In a block the accuracy of the first m is (correct_before + (m - n_before) tie_accuracy) / m:
-    # a constant and a part in 1 / m.
+    # An area is the sum over m of the accuracy of the first m responses. In a block of ties this accuracy is
+    # (correct_before + (m - n_before) tie_accuracy) / m: tie_accuracy, which adds up to total_correct over all blocks,
+    # and a part in 1 / m, which adds up to harmonic numbers.
     areas = total_correct + (
         (correct_before - tie_accuracy * n_before) * (harmonic[n_through] - harmonic[n_before])
     ).sum(axis=1)
+    # The best order has the accuracy 1 up to m = total_correct, then total_correct / m.
     best = total_correct * (1 + harmonic[n] - harmonic[total_correct])
+    # A random order has the accuracy total_correct / n at each m: its area is total_correct.
     with np.errstate(invalid="ignore"):
         prr = np.where(
             (total_correct > 0) & (total_correct < n), (areas - total_correct) / (best - total_correct), np.nan

@@ -44,23 +44,23 @@ class Rejection(Analysis):
         return self
 
     def obstacle(self, studied: StudyNames) -> str | None:
-        """See `Analysis.obstacle`."""
+        """Why the analysis is impossible with what is run; None if it is possible (`Analysis.obstacle`)."""
         if self._list_named_groups(studied):
             return None
         return "no named group is run, and only named groups keep estimators"
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
-        """See `Analysis.fitted`."""
-        axes = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
-        run, lines = self.select_names(studied, axes)
-        named_groups, headline_groups = self._list_named_groups(studied), run["headline_group"]
-        group_names = [*(run["groups"] or named_groups), *headline_groups]
+        """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
+        kind_by_field = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
+        names_by_field, lines = self.select_names(studied, kind_by_field)
+        named_groups, headline_groups = self._list_named_groups(studied), names_by_field["headline_group"]
+        group_names = [*(names_by_field["groups"] or named_groups), *headline_groups]
         groups = [name for name in named_groups if name in group_names]
         complete = {
-            "judges": run["judges"] or studied.judges,
+            "judges": names_by_field["judges"] or studied.judges,
             "groups": groups,
             "headline_group": (headline_groups or groups)[0],
-            "estimators": run["estimators"] or studied.kept,
+            "estimators": names_by_field["estimators"] or studied.kept,
             **self.exhibits(),
         }
         return self.model_copy(update=complete), lines

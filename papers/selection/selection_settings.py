@@ -91,11 +91,11 @@ class Selection(Analysis):
         return self
 
     def obstacle(self, studied: StudyNames) -> str | None:
-        """See `Analysis.obstacle`."""
+        """Why the analysis is impossible with what is run; None if it is possible (`Analysis.obstacle`)."""
         return None if studied.labelled else "no benchmark that is run has references"
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
-        """See `Analysis.fitted`."""
+        """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
         chosen_judges, lines = self.select_names(studied, {"judges": "judges"})
         missing_data = {
             name: explain_missing_data(name, self.tries, studied.samples, studied.families) for name in STRATEGIES

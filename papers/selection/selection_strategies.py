@@ -36,8 +36,9 @@ class CandidateFiles:
 def read_candidates(model: str, files: Iterable[CandidateFiles], tries: int, answer: str) -> pl.DataFrame:
     """Read a frame CANDIDATES: items of all benchmarks that have a reference and a response, each question once.
 
-    `tries` is the number of responses in a pass rate. `answer` is the answer whose area is read: `own` or `reference`.
-    Raises InputError if no item can be trained on, and ConfigError if the pass was not run with that answer.
+    `tries` is the number of responses in a pass rate. `answer` is the inserted answer whose entropy area score (EAS) is
+    read: `own` or `reference`. Raises InputError if no item can be trained on, and ConfigError if
+    signals.forced_answer, which computes the score, was not run with that answer.
     """
     candidates = pl.concat(_read_benchmark(source, tries, answer) for source in files).with_columns(model=pl.lit(model))
     if candidates.is_empty():

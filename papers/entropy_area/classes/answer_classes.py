@@ -26,7 +26,10 @@ _EXACT: JudgeSettings = {"version": 1, "judge": "exact", "kind": "exact"}
 
 
 def write_answer_classes(benchmark: str, labels: str, settings: JudgeSettings, output: str) -> None:
-    """Write classes of a model's answers to the items in `benchmark`, from `labels` by the judge of the settings."""
+    """Write which of a model's answers to each item in `benchmark` are equal.
+
+    `labels` is a file of the judge in `settings`, by whose rules the answers are compared (`select_comparing_judge`).
+    """
     label_rows, origin = LABELS.read(labels), read_provenance(labels)
     owner = {name: origin[name] for name in ("model", "benchmark")}
     comparing_judge = select_comparing_judge(settings)
@@ -36,7 +39,7 @@ def write_answer_classes(benchmark: str, labels: str, settings: JudgeSettings, o
 
 
 def select_comparing_judge(settings: JudgeSettings) -> JudgeSettings:
-    """What compares two answers: the judge itself if it works by rules, else its first component that does.
+    """The judge that compares two answers: the judge itself if it works by rules, else its first component that does.
 
     Without such a component, as for an LLM, texts are compared without case, space and punctuation.
     """

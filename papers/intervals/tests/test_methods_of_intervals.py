@@ -40,9 +40,9 @@ def test_methods_need_what_they_are_made_of() -> None:
     assert list_available_methods(questions(3, repeats=2), LEVEL) == [*plain, "tunnel"]
     grouped = replace(questions(3), group=np.array(["a", "b", "a"]))
     assert list_available_methods(grouped, LEVEL) == ["base", "conformal", "normalised", "mondrian", "cqr"]
-    once = replace(questions(3), samples={1.0: np.zeros((3, 2))})
+    once = replace(questions(3), samples_by_temperature={1.0: np.zeros((3, 2))})
     assert list_available_methods(once, LEVEL) == [*plain, "sampling", "self_consistency"]
-    twice = replace(once, samples={1.0: np.zeros((3, 2)), 0.5: np.zeros((3, 2))})
+    twice = replace(once, samples_by_temperature={1.0: np.zeros((3, 2)), 0.5: np.zeros((3, 2))})
     assert "temperature_search" in list_available_methods(twice, LEVEL)
     believed = replace(questions(1), beliefs=[Distribution(np.array([1.0]), np.array([1.0]))])
     assert list_available_methods(believed, LEVEL) == [*plain, "logprob", "logprob_scaled"]
@@ -67,7 +67,7 @@ def test_the_first_query_is_what_is_stated_even_where_it_cannot_be_read() -> Non
 def test_self_consistency_is_the_hull_of_what_was_stated_often() -> None:
     """Of ten answers 3 is nine tenths, which does not exceed 90 %; so the next likely one is taken too."""
     drawn = np.array([[3.0] * 9 + [5.0], [3.0] * 10, [np.nan] * 10])
-    asked = replace(questions(3), samples={1.0: drawn})
+    asked = replace(questions(3), samples_by_temperature={1.0: drawn})
     lower, upper = FittedMethods(asked, 0).apply("self_consistency", LEVEL, asked).ends
     assert lower[:2].tolist() == [3, 3]
     assert upper[:2].tolist() == [5, 3]
@@ -78,7 +78,10 @@ def test_a_temperature_is_chosen_on_the_known_questions() -> None:
     """At 0.5 all answers are right, at 1 all are off by 4."""
     known = replace(
         questions(4),
-        samples={1.0: np.full((4, 2), 4.0) + np.arange(4)[:, None], 0.5: np.tile(np.arange(4.0)[:, None], 2)},
+        samples_by_temperature={
+            1.0: np.full((4, 2), 4.0) + np.arange(4)[:, None],
+            0.5: np.tile(np.arange(4.0)[:, None], 2),
+        },
     )
     result = FittedMethods(known, 100).apply("temperature_search", LEVEL, known)
     assert result.temperature == 0.5

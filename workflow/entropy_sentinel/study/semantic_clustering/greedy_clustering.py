@@ -57,10 +57,11 @@ class _AnswerClasses:
     n_classes: int = 0
 
     def start_class(self) -> list[Pair]:
-        """Begin a class with the first answer in `pending`; return its pairs with each other answer."""
+        """Begin a class with the first answer in `pending`; return its pairs with each answer that may join."""
         first = self.pending.pop(0)
         self.number[first] = self.n_classes
         self.n_classes += 1
+        # An empty answer is a class of its own, so it is not compared.
         self.candidates = [answer for answer in self.pending if first and answer]
         return [Pair(self.question, first, answer) for answer in self.candidates]
 

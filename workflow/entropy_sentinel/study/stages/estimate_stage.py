@@ -45,8 +45,12 @@ def write_estimates(observations: str, group: str, settings: EstimationSettings,
 
 
 def read_raw_observations(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Rows and facts of a file of observations; raises ProvenanceError unless they are before temperature."""
-    rows, logprob_facts = read_observations(observations), read_provenance(observations)["logprobs"]
+    """The rows of a file of observations, and the facts about their log-probabilities from its provenance.
+
+    Raises ProvenanceError unless the log-probabilities are from before temperature.
+    """
+    rows = read_observations(observations)
+    logprob_facts = read_provenance(observations)["logprobs"]
     if logprob_facts["logprobs_mode"] != RAW_MODE:
         raise ProvenanceError(
             f"{observations}: log-probabilities must be '{RAW_MODE}' (before temperature), got "
@@ -81,7 +85,10 @@ def split_by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> I
 def _estimate_view(
     observations: pl.DataFrame, group: str, settings: EstimationSettings, estimators: Sequence[str]
 ) -> dict[str, pl.DataFrame]:
-    """Each estimator's rows of contract ESTIMATES."""
+    """The rows of contract ESTIMATES by estimator, from a view of the observations for these estimators.
+
+    In the view, a response without the signals that they need has no features (`split_by_signals`).
+    """
     training = select_training_rows(observations, group, settings)
     in_training = pl.col("benchmark").is_in(group.split("+"))
     rows = observations.filter(~in_training | (pl.col("split") == "test"))

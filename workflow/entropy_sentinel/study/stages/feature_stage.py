@@ -15,8 +15,9 @@ def write_features(generations: str, settings: FeatureSettings, output: str) -> 
     The memory does not grow with the file. Raises InputError if the token that ends the thinking cannot be found.
     """
     origin, parts = read_provenance(generations), [FEATURE_FRAME.frame([])]
+    cut_after = origin.get("trace_after")  # version 0.1.0 cut the traces when it generated them
     for batch in read_traces(generations, [*INPUT_COLUMNS, "tokens", "text"]):
-        traces = start_after(batch, settings["trace_after"], origin.get("trace_after"))
+        traces = start_after(batch, token=settings["trace_after"], earlier=cut_after)
         parts.append(compute_features(traces, settings["vocabulary"]))
     frame = pl.concat(parts)
     FEATURE_FRAME.write(frame, output, {**origin, **settings, "missing_mass": missing_mass(frame)})

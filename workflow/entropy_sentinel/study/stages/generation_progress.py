@@ -57,24 +57,22 @@ class Progress:
         return f"{counts} in {seconds:,.0f} s, {_format_speed(self._tokens / seconds)}"
 
     def _format_remaining(self, lengths: Sequence[int], speed: float) -> str:
-        """The remaining time; empty if it is not yet known.
-
-        If all remaining responses are running, each gets a token per step: it takes at most until the shortest one has
-        `longest` tokens, at the previous line's speed. Otherwise waiting responses are assumed to be as long as ended
-        ones, once as many have ended as are running, because short ones end first.
-        """
-        n_remaining = self._total - self._done
-        if not speed or not lengths:
+        """The remaining time, from the tokens so far of each running response; empty if it is not yet known."""
+        n_remaining, n_running = self._total - self._done, len(lengths)
+        if not speed or not n_running:
             return ""
-        if n_remaining == len(lengths):
+        if n_remaining == n_running:  # none is waiting
+            # Each gets a token per step, so all end, at the latest, when the shortest one has `longest` tokens.
             if self._longest is None:
                 return ""
             # Tokens per second of each running response. More ran at the previous line if some have ended since: the
             # larger number gives fewer steps per second, and so the upper bound.
-            steps_per_s = speed / max(len(lengths), self._earlier_running)
+            steps_per_s = speed / max(n_running, self._earlier_running)
             return f", at most {(self._longest - min(lengths)) / steps_per_s:,.0f} s left"
-        if self._done < len(lengths):
+        # Short responses end first: until as many have ended as are running, their mean length is too small.
+        if self._done < n_running:
             return ""
+        # The waiting ones are assumed to become as long as those that have ended.
         tokens = max(n_remaining * self._tokens / self._done - sum(lengths), 0)
         return f", about {tokens / speed:,.0f} s left"
 

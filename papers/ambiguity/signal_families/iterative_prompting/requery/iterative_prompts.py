@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -52,11 +52,12 @@ def _replace_question(prompt_settings: PromptSettings, template: str) -> PromptT
 
 
 Row = dict[str, Any]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class _Item:
-    """The responses to one item that are measured, and the first response of each distinct answer, by the answer."""
+    """The responses to one item that are measured, and the first response that gives each distinct answer."""
 
     responses: Sequence[Row]
     first_response_by_answer: Mapping[str, Row]
@@ -93,12 +94,18 @@ def ask(
     prompts = iter([prompt.token_ids for prompt in engine.prompts(chats)])
     pairs: list[tuple[Sequence[int], Sequence[int]]] = []
     for item in items:
-        pairs += item.pairs(list(islice(prompts, len(item.first_response_by_answer))))
+        pairs += item.pairs(_take_next(prompts, len(item.first_response_by_answer)))
     continuations = iter(collect_answers(engine.continuations(iter(pairs)), len(pairs), "continuations"))
     for item in items:
         n_answers = len(item.first_response_by_answer)
-        rows += _make_rows(item, [list(islice(continuations, n_answers)) for _ in range(n_answers + 1)])
+        # n + 1 lists of n, as from `_Item.pairs`: after the item's own prompt, then after the prompt with each answer.
+        rows += _make_rows(item, [_take_next(continuations, n_answers) for _ in range(n_answers + 1)])
     return ITERATIVE_PROMPTS.frame(rows)
+
+
+def _take_next(iterator: Iterator[_T], n: int) -> list[_T]:
+    """The next `n` elements."""
+    return list(islice(iterator, n))
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:

@@ -22,7 +22,7 @@ class Agreement(Analysis):
     )
 
     def obstacle(self, studied: StudyNames) -> str | None:
-        """See `Analysis.obstacle`."""
+        """Why the analysis is impossible with what is run; None if it is possible (`Analysis.obstacle`)."""
         if len(studied.judges) < 2:
             return f"it compares judges, but run.judges has only one, {studied.judges[0]}"
         return None if studied.compared else "every benchmark has its own judge (benchmarks.NAME.judge)"

@@ -46,14 +46,16 @@ class ForcedAnswer(Settings):
     )
 
 
+# About, for the forecast.
+_TOKENS_PER_SENTENCE = 20
 _EAS = "entropy area score: sum of the entropies of the response's final answer, inserted after each of its tokens"
 _MEAN = "mean of these entropies: EAS over T - 1, the tokens before the last one of the answer"
 
 
 def contexts_per_token(settings: Mapping[str, Any]) -> float:
-    """An upper bound, because equal answers are asked about once. A sentence has about 20 tokens."""
-    positions = settings["positions"]
-    tokens_per_position: float = {"all": 1, "sentence-ends": 20}.get(positions, positions)
+    """The contexts that the pass asks about per token of a response, at most: equal answers are asked about once."""
+    positions = settings["positions"]  # `all`, `sentence-ends`, or a number n for every n-th token
+    tokens_per_position: float = {"all": 1, "sentence-ends": _TOKENS_PER_SENTENCE}.get(positions, positions)
     return len(settings["answers"]) / tokens_per_position
 
 

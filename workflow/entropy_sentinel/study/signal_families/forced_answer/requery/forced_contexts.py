@@ -81,11 +81,11 @@ class Boxes:
         r"""The tokens of `\boxed{answer}` without the last brace and the answer's last token.
 
         A token that joins the brace with the answer, such as `{\` in `\boxed{\frac12}`, belongs to the answer; so does
-        one that joins its end with the closing brace. With `|` between tokens:
+        one that joins its end with the closing brace. With `|` between tokens, and the answer's tokens in brackets:
 
-            \boxed|{|1|2|}         gives  \boxed|{|1         and 2 answer tokens
-            \boxed|{\|frac|12|}    gives  \boxed|{\|frac     and 3
-            \boxed|{7|}            gives  \boxed|{           and 1
+            \boxed|{[1|2]}         gives  \boxed|{|1         and 2 answer tokens
+            \boxed[{\|frac|12]}    gives  \boxed|{\|frac     and 3
+            \boxed[{7]}            gives  \boxed|{           and 1
         """
         n_opening = 0  # leading tokens that are those of the opening alone
         for token, opening_token in zip(box_ids, self.opening, strict=False):
@@ -97,6 +97,7 @@ class Boxes:
         # The only token of the answer begins with the brace; without it, the box would not be open.
         if answer_tokens == 1 and n_opening < len(self.opening):
             return InsertedTokens(tuple(self.opening), answer_tokens=1)
+        # An empty answer has no token to leave out: the opening stays whole.
         return InsertedTokens(tuple(box_ids[: max(end - 1, n_opening)]), answer_tokens)
 
 

@@ -14,15 +14,16 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n(?=[^\n])")
 
 
 def count_leading_tokens(texts: Sequence[str], response: str, end: int) -> int | None:
-    """T: how many leading tokens, whose texts are `texts`, cover `response[:end]`.
+    """T, the number of leading tokens that cover `response[:end]`; `texts` are the texts of all tokens.
 
-    Returns None if the tokens' texts do not add up to the response.
+    The tokens may begin with text that the response lacks, such as a space. Returns None if they do not have its text.
     """
     offset = "".join(texts).find(response[:end])
     if offset < 0:
         return None
     ends = np.cumsum([len(text) for text in texts])
-    return int(np.searchsorted(ends, offset + end)) + 1
+    last_token = np.searchsorted(ends, offset + end)  # from 0: the first that ends there or later
+    return int(last_token) + 1
 
 
 def choose_positions(which: str | int, texts: Sequence[str], last: int) -> list[int]:
