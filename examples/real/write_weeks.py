@@ -21,7 +21,7 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.study.items.row_fields import normalize_answer
+from entropy_sentinel.study.items.row_fields import normalise_answer
 
 HERE = Path(__file__).parent
 # The model that the walk-through, the notebook and the package's example show.
@@ -130,8 +130,8 @@ def trivia(model: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     )
     traces = traces.sort("item_id").select(FROM_TRACES)
     asked = [(item, TRIVIA, rows[item]["question"]) for item in traces["item_id"]]
-    right = {item: {normalize_answer(name) for names in row["answers"] for name in names} for item, row in rows.items()}
-    labels = [normalize_answer(text) in right[item] for item, text in traces.select("item_id", "text").iter_rows()]
+    right = {item: {normalise_answer(name) for names in row["answers"] for name in names} for item, row in rows.items()}
+    labels = [normalise_answer(text) in right[item] for item, text in traces.select("item_id", "text").iter_rows()]
     return (
         pl.DataFrame(asked, schema=["item", "topic", "question"], orient="row"),
         traces,

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 import polars as pl
 
 from entropy_sentinel.schemas.file_sets import read_by_owner
-from entropy_sentinel.study.items.row_fields import normalize_answer
+from entropy_sentinel.study.items.row_fields import normalise_answer
 from papers.ambiguity.ambiguity_exhibits import ANSWERS, ESTIMATOR_TITLES, PAPER_FORM
 from papers.ambiguity.ambiguity_frames import ALIGNED_CLASSES, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.concordance import measure_concordance, measure_separation
@@ -43,7 +43,7 @@ def measure_p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, An
 
 
 def _index_by_name(answers: pl.DataFrame) -> dict[str, float]:
-    return {normalize_answer(name): share for name, share in answers.select("name", "p_star").iter_rows()}
+    return {normalise_answer(name): share for name, share in answers.select("name", "p_star").iter_rows()}
 
 
 def _measure_divergence(first: Mapping[str, float], second: Mapping[str, float]) -> float:

@@ -19,7 +19,7 @@ from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.signal_schema import signal_contract
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.items.benchmark_rows import read_local_rows
-from entropy_sentinel.study.items.row_fields import look_up, normalize_answer, read_answers, read_counts, to_text
+from entropy_sentinel.study.items.row_fields import look_up, normalise_answer, read_answers, read_counts, to_text
 from entropy_sentinel.study.semantic_clustering.backend_interface import Backend, Pair, Question, make_backend
 from entropy_sentinel.study.semantic_clustering.backend_settings import GroupingSettings
 from entropy_sentinel.study.semantic_clustering.exact_backend import ExactBackend
@@ -92,9 +92,9 @@ def read_file_p_stars(path: str, benchmark: str) -> dict[str, PStar]:
 
 def _extend_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """The names, extended by those of the first answer in `answers` that shares a name with them."""
-    normalised_names = set(map(normalize_answer, names))
+    normalised_names = set(map(normalise_answer, names))
     for answer in answers:
-        if normalised_names & set(map(normalize_answer, answer)):
+        if normalised_names & set(map(normalise_answer, answer)):
             return (*names, *answer)
     return names
 

@@ -51,7 +51,7 @@ def traces(folder: Path) -> str:
 
 @pytest.mark.parametrize(("family", "column"), NUMBERS)
 def test_an_odd_number_is_refused_or_makes_numbers(family: str, column: str, tmp_path: Path) -> None:
-    asks, path, output = FAMILIES[family].asks, tmp_path / "given.parquet", tmp_path / "pass.parquet"
+    asks, path, output = FAMILIES[family].requery, tmp_path / "given.parquet", tmp_path / "pass.parquet"
     assert asks is not None
     good = {"model": "mine", "benchmark": "sums", "sample": 0, **GOOD[family]}
     for odd in ODD:

@@ -11,7 +11,7 @@ import scipy.stats
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features import feature_computation
-from entropy_sentinel.features.feature_computation import compute_features, missing_mass
+from entropy_sentinel.features.feature_computation import compute_features, summarise_top_k
 from entropy_sentinel.features.feature_registry import EXTRAS, FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.half_precision import rounding_error
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
@@ -320,7 +320,7 @@ def test_missing_mass_is_a_mean_over_tokens() -> None:
     """One step that keeps all and three that keep .6 of it: (1 + 3 * .6) / 4."""
     part = step(math.log(0.4), math.log(0.2))
     features = compute_features(frame(([0.0], [CERTAIN]), ([math.log(0.4)] * 3, [part] * 3), WITH_NAN))
-    result = missing_mass(features)
+    result = summarise_top_k(features)
     assert result["captured_mass"] == pytest.approx(0.7, rel=1e-6)
     assert result["open_steps"] == pytest.approx(3 / 4)
     assert (result["entropy_error_bound"], result["trace_tokens"]) == (None, 7)

@@ -13,7 +13,7 @@ from entropy_sentinel.signal_families import signal_computation
 def test_a_value_in_one_record_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal_computation, "SIGNALS", {"digits": None})
     monkeypatch.setattr(signal_computation, "FAMILY_OF", {"digits": "wording"})
-    monkeypatch.setattr(signal_computation, "needs_only_trace", lambda family: True)
+    monkeypatch.setattr(signal_computation, "can_compute_from_trace", lambda family: True)
     made = pl.DataFrame({"digits": [0.1, 0.2, 0.3]}), {}
     monkeypatch.setattr(signal_computation, "compute_signals", lambda family, traces: made)
     own = pl.DataFrame({"digits": [None, "0.4", "many"]})
@@ -25,7 +25,7 @@ def test_a_value_in_one_record_does_not_stop_the_others(monkeypatch: pytest.Monk
 def test_what_cannot_be_computed_stays_null(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal_computation, "SIGNALS", {"forced": None})
     monkeypatch.setattr(signal_computation, "FAMILY_OF", {"forced": "forced"})
-    monkeypatch.setattr(signal_computation, "needs_only_trace", lambda family: False)
+    monkeypatch.setattr(signal_computation, "can_compute_from_trace", lambda family: False)
     own = pl.DataFrame({"forced": [0.5, None]})
     assert signal_computation.add_signals(own, own, ["forced"])["forced"].to_list() == [0.5, None]
     without = pl.DataFrame({"other": [1, 2]})

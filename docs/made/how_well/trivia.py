@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.api.response_reading import read_logs
 from entropy_sentinel.features.feature_computation import compute_features
-from entropy_sentinel.study.items.row_fields import normalize_answer
+from entropy_sentinel.study.items.row_fields import normalise_answer
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "ambigqa"
 
@@ -22,7 +22,7 @@ def read_trivia(model: str, folder: Path = EXAMPLE) -> pl.DataFrame:
     traces = read_logs(folder / "traces" / model)
     names = {item: right for path in (folder / "benchmarks").glob("*.jsonl") for item, right in _right_answers(path)}
     pairs = traces.select("item_id", "text").iter_rows()
-    right = pl.Series([normalize_answer(text) in names[item] for item, text in pairs])
+    right = pl.Series([normalise_answer(text) in names[item] for item, text in pairs])
     rows = compute_features(traces).rename({"reason": "feature_reason"})
     labels = pl.when(~pl.col("cut_off")).then(right)
     return rows.with_columns(label=labels, split=pl.lit("train"), kind=pl.lit(None, pl.String)).filter(
@@ -34,4 +34,4 @@ def _right_answers(path: Path) -> Iterator[tuple[str, set[str]]]:
     """The benchmark, row and normalised names of the right answers of each item, by its id."""
     for number, line in enumerate(path.read_text("utf-8").splitlines()):
         answers = json.loads(line)["answers"]
-        yield f"{path.stem}-{number:05d}", {normalize_answer(name) for answer in answers for name in answer}
+        yield f"{path.stem}-{number:05d}", {normalise_answer(name) for answer in answers for name in answer}

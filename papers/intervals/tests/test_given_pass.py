@@ -157,7 +157,7 @@ def test_numbers_that_no_model_can_give_are_refused_with_file_row_and_column(tmp
     assert f"given.parquet: row 1: {said}" in str(error.value)
 
 
-@pytest.mark.parametrize(("family", "contract"), [(name, of.asks) for name, of in FAMILIES.items() if of.asks])
+@pytest.mark.parametrize(("family", "contract"), [(name, of.requery) for name, of in FAMILIES.items() if of.requery])
 def test_lists_that_go_together_are_of_the_contract(family: str, contract: EnginePass) -> None:
     for names in contract.alike:
         assert all(isinstance(contract.contract.schema[name], pl.List) for name in names)

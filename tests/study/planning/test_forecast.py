@@ -323,7 +323,11 @@ def test_the_plan_names_what_it_omits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "shown"), [(0, "0.0"), (1_500, "0.0015"), (60_000, "0.06"), (157_000, "0.16"), (123_456_789, "123.5")]
+    ("count", "shown"),
+    [
+        *((0, "0.0"), (1_500, "0.0015"), (60_000, "0.06"), (157_000, "0.16"), (994_999, "0.99")),
+        *((995_001, "1.0"), (999_999, "1.0"), (1_000_000, "1.0"), (123_456_789, "123.5")),
+    ],
 )
 def test_a_few_tokens_are_not_shown_as_0(count: int, shown: str) -> None:
     assert format_millions(count) == shown

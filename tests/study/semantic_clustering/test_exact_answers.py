@@ -2,7 +2,7 @@
 
 import pytest
 
-from entropy_sentinel.study.items.row_fields import normalize_answer
+from entropy_sentinel.study.items.row_fields import normalise_answer
 from entropy_sentinel.study.semantic_clustering.backend_interface import Pair, Question, make_backend
 from entropy_sentinel.study.semantic_clustering.backend_settings import Grouping
 from entropy_sentinel.study.semantic_clustering.exact_backend import ExactBackend
@@ -27,7 +27,7 @@ from entropy_sentinel.study.semantic_clustering.exact_backend import ExactBacken
     ],
 )
 def test_texts_are_normalised_like_squad(text: str, expected: str) -> None:
-    assert normalize_answer(text) == expected
+    assert normalise_answer(text) == expected
 
 
 def test_names_of_one_right_answer_are_one() -> None:

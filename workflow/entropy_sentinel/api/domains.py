@@ -74,14 +74,17 @@ def check_kinds(rows: pl.DataFrame, option: str) -> None:
         )
 
 
-def find_domain_columns(rows: pl.DataFrame, columns: Collection[str], n_domains: int) -> dict[str, int]:
-    """The other columns of a log that give more than `n_domains` domains, with their numbers, the most first."""
+def find_domain_columns(rows: pl.DataFrame, chosen_columns: Collection[str], n_domains: int) -> dict[str, int]:
+    """The columns, without `chosen_columns`, that divide a log into more than `n_domains` domains.
+
+    The number of domains by column, the most first. `n_domains` is the number that `chosen_columns` give.
+    """
     counts = Counter[str]()
     for name, dtype in rows.schema.items():
         if (
             dtype != pl.String
             or name in _NEVER_DOMAIN_COLUMNS
-            or name in columns
+            or name in chosen_columns
             or are_parts_of_one_log(rows[name].unique())
         ):
             continue

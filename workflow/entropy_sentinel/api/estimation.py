@@ -34,7 +34,7 @@ from entropy_sentinel.estimators.verdict_limits import Limits
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.features.hashed_tokens import COLUMN, SCHEMA
 from entropy_sentinel.formatting.text_format import format_count
-from entropy_sentinel.logs.label_table import QUESTION_COLUMN
+from entropy_sentinel.logs.label_table import LABEL_QUESTION
 from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
 from entropy_sentinel.schemas.generation_schema import LOGPROBS
 from entropy_sentinel.statistics.ambiguity import measure_ambiguous_shares
@@ -105,7 +105,7 @@ def fit(
     limits = Limits.from_keywords("fit", options)
     extra_columns = [REQUEST, *[name for name in (domain, group, cluster) if name]]
     labels = None if labels is None else coerce_labels(labels)
-    if labels is not None and QUESTION_COLUMN in labels.columns:
+    if labels is not None and LABEL_QUESTION in labels.columns:
         extra_columns.append(QUESTION)
     features = coerce_features(features, signals, OneModel(labels), further=extra_columns)
     if domain is None:

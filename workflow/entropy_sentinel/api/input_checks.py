@@ -19,7 +19,7 @@ from entropy_sentinel.core.urls import format_path, make_file_name, parse_url
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
 from entropy_sentinel.formatting.text_format import format_count
 from entropy_sentinel.logs.format_registry import SUFFIXES
-from entropy_sentinel.logs.label_table import QUESTION_COLUMN, REQUIRED_COLUMNS
+from entropy_sentinel.logs.label_table import LABEL_QUESTION, REQUIRED_COLUMNS
 from entropy_sentinel.logs.reader_base import QUESTION
 from entropy_sentinel.logs.record_decoding import is_csv_log
 from entropy_sentinel.logs.response_selection import coalesce_columns
@@ -187,7 +187,7 @@ def check_labels(table: Any, name: str = "labels") -> pl.DataFrame:
     if label.dtype != pl.Boolean and label.null_count() < len(label):
         raise InputError(f"{name}: column 'label' must be true, false or null, got {label.dtype}")
     dtypes = {column: FEATURE_FRAME.schema[column] for column in RESPONSE}
-    frame = _cast_columns(frame, dtypes | {"label": pl.Boolean, WEIGHT: pl.Float64, QUESTION_COLUMN: pl.String}, name)
+    frame = _cast_columns(frame, dtypes | {"label": pl.Boolean, WEIGHT: pl.Float64, LABEL_QUESTION: pl.String}, name)
     if WEIGHT in frame.columns:
         invalid_rows = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
         if len(invalid_rows):
@@ -231,7 +231,7 @@ def add_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
 
     If no id of a label is that of a response, labels with questions are joined by the question.
     """
-    has_questions = QUESTION_COLUMN in labels.columns and labels[QUESTION_COLUMN].null_count() < len(labels)
+    has_questions = LABEL_QUESTION in labels.columns and labels[LABEL_QUESTION].null_count() < len(labels)
     if has_questions and not labels["item_id"].is_in(features["item_id"].unique().implode()).any():
         return _add_question_labels(features, labels)
     key = [name for name in RESPONSE if name in labels.columns and name in features.columns]
@@ -250,8 +250,8 @@ def _add_question_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.Dat
         )
     key = pl.col(QUESTION).str.strip_chars().alias("(question)")
     question_labels = (
-        labels.drop_nulls(["label", QUESTION_COLUMN])
-        .group_by(pl.col(QUESTION_COLUMN).str.strip_chars().alias("(question)"))
+        labels.drop_nulls(["label", LABEL_QUESTION])
+        .group_by(pl.col(LABEL_QUESTION).str.strip_chars().alias("(question)"))
         .agg(label=pl.when(pl.col("label").n_unique() == 1).then(pl.col("label").first()))
     )
     joined = features.drop("label", strict=False).with_columns(key)

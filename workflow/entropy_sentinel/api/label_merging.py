@@ -13,7 +13,7 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.formatting.text_format import format_count
-from entropy_sentinel.logs.label_table import QUESTION_COLUMN
+from entropy_sentinel.logs.label_table import LABEL_QUESTION
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.witness_schema import JUDGE, WITNESS
 
@@ -49,7 +49,7 @@ def merge_label_files(files: Sequence[LabelFile], title: str = "labels") -> pl.D
             )
         )
     all_rows = pl.concat(numbered, how="diagonal_relaxed")
-    key = [name for name in (*RESPONSE, QUESTION_COLUMN, JUDGE, WITNESS) if name in all_rows.columns]
+    key = [name for name in (*RESPONSE, LABEL_QUESTION, JUDGE, WITNESS) if name in all_rows.columns]
     for number, file in enumerate(files):
         check_conflicts(all_rows.filter(pl.col(_FILE) == number), key, file.name, _ROW)
     # The label that counts is the last; empty labels come first.

@@ -19,7 +19,7 @@ from entropy_sentinel.api.input_checks import (
 from entropy_sentinel.api.label_merging import LABELLED_AT, LabelFile, merge_label_files
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.external_files import STANDARD_INPUT
-from entropy_sentinel.logs.label_table import QUESTION_COLUMN, REQUIRED_COLUMNS, list_label_columns, read_label_file
+from entropy_sentinel.logs.label_table import LABEL_QUESTION, REQUIRED_COLUMNS, list_label_columns, read_label_file
 from entropy_sentinel.logs.log_options import ReadOptions
 from entropy_sentinel.logs.log_stream import Logs, sort_attempts
 from entropy_sentinel.logs.record_decoding import has_labels
@@ -39,7 +39,7 @@ _SLICE_PREFIX = "slice_"
 _EVALUATION_COLUMNS = [*RESPONSE, "label"]
 # Further columns of labels; ids such as 007 must stay text.
 _LABEL_COLUMNS = {
-    **dict.fromkeys((*RESPONSE[:3], QUESTION_COLUMN, LABELLED_AT, JUDGE), pl.String),
+    **dict.fromkeys((*RESPONSE[:3], LABEL_QUESTION, LABELLED_AT, JUDGE), pl.String),
     "sample": pl.Int64,
     WEIGHT: pl.Float64,
 }

@@ -5,7 +5,7 @@ from collections import Counter
 import polars as pl
 
 from entropy_sentinel.api.input_checks import refuse_several_values
-from entropy_sentinel.logs.label_table import QUESTION_COLUMN
+from entropy_sentinel.logs.label_table import LABEL_QUESTION
 from entropy_sentinel.schemas.response_schema import RESPONSE
 
 
@@ -25,7 +25,7 @@ class OneModel:
             self._key = [name for name in RESPONSE if name in labels.columns]
             self._labelled = labels.filter(pl.col("label").is_not_null()).select(self._key).unique()
         # Labels may belong to questions instead of responses, which all features together show.
-        self._is_undecided = labels is not None and QUESTION_COLUMN in labels.columns
+        self._is_undecided = labels is not None and LABEL_QUESTION in labels.columns
 
     def __call__(self, features: pl.DataFrame) -> None:
         """Count the models of the next features."""

@@ -46,20 +46,27 @@ def combine_weights(rows: pl.DataFrame, samples: str, weight: str, untimed: pl.D
 def _compute_shares(sampled_rows: pl.DataFrame, untimed: pl.DataFrame) -> pl.DataFrame:
     """The `share` of each sample in each part of a slice (`slice`, `grain`) that has a response.
 
-    The weights of the sample's responses there are multiplied by it.
+    Where samples overlap, each counts with a share in proportion to its sampling rate, and the shares add up to 1: the
+    weights of a sample's responses are multiplied by its share. Times tell which samples cover a part; without times,
+    the sums of weights tell whether samples overlap.
     """
     grain = pl.col("grain")
     sums = sampled_rows.group_by("slice", SAMPLE).agg(pl.len(), pl.col(WEIGHT).sum().alias(_SUM))
+    # Sampled responses per response of the log: a weight is the number of responses that a sampled one represents.
     rates = sums.with_columns((pl.col("len") / pl.col(_SUM)).alias(_RATE))
-    timed = _compute_timed_shares(sampled_rows.drop_nulls("grain"), rates)
-    return pl.concat([timed, _compute_untimed_shares(sampled_rows.filter(grain.is_null()), rates, untimed)])
+    timed_shares = _compute_timed_shares(sampled_rows.drop_nulls("grain"), rates)
+    untimed_shares = _compute_untimed_shares(sampled_rows.filter(grain.is_null()), rates, untimed)
+    return pl.concat([timed_shares, untimed_shares])
 
 
 def _compute_timed_shares(sampled_rows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
-    """The shares where times tell which samples cover a part of a slice."""
+    """The shares where times tell which samples cover a part of a slice.
+
+    The share is the sample's rate over the sum of the rates of all samples that cover the part, itself included.
+    """
     spans = sampled_rows.group_by(SAMPLE).agg(pl.col("grain").min().alias(_FIRST), pl.col("grain").max().alias(_LAST))
-    cells = sampled_rows.select("slice", "grain").unique().join(rates, on="slice").join(spans, on=SAMPLE)
-    covering = cells.filter(pl.col("grain").is_between(_FIRST, _LAST))
+    parts = sampled_rows.select("slice", "grain").unique().join(rates, on="slice").join(spans, on=SAMPLE)
+    covering = parts.filter(pl.col("grain").is_between(_FIRST, _LAST))
     pairs = covering.join(covering, on=["slice", "grain"], suffix="_other")
     pairs = pairs.filter(~(_is_touching("", "_other") | _is_touching("_other", "")))
     return pairs.group_by("slice", "grain", SAMPLE).agg(
@@ -70,8 +77,9 @@ def _compute_timed_shares(sampled_rows: pl.DataFrame, rates: pl.DataFrame) -> pl
 def _compute_untimed_shares(sampled_rows: pl.DataFrame, rates: pl.DataFrame, untimed: pl.DataFrame) -> pl.DataFrame:
     """The shares of responses without a time.
 
-    Samples overlap if a response is in two of them, or if their weights add up to more than the slice. Then only those
-    with the largest sum of weights count, which cover the most; the others correct the witness.
+    Samples overlap if a response is in two of them, or if their weights add up to more than the slice's number of
+    responses. Then only those with the largest sum of weights count, which cover the most; the others have the share 0
+    and only correct the witness.
     """
     overlaps = (
         sampled_rows.group_by("slice", _ROW).agg(n_samples=pl.len()).group_by("slice").agg(pl.col("n_samples").max())

@@ -15,7 +15,7 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_classes import document_options, list_names
 from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.core.whole_files import check_outputs
-from entropy_sentinel.features.feature_computation import compute_features, is_traces, missing_mass
+from entropy_sentinel.features.feature_computation import compute_features, is_traces, summarise_top_k
 from entropy_sentinel.features.feature_files import CAPTURED
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
 from entropy_sentinel.logs.in_memory_logs import Replies, wrap_memory_records
@@ -305,7 +305,7 @@ def write_features(
     has_no_file = ~pl.any_horizontal([_has_kind(kind) for kind in kinds])
     for number, (kind, target) in enumerate(zip(kinds, targets.values(), strict=True)):
         rows = features.filter(_has_kind(kind) | (has_no_file & (number == 0)))
-        file_facts = {**(facts or {}), **kind._asdict(), "missing_mass": missing_mass(rows)}
+        file_facts = {**(facts or {}), **kind._asdict(), "missing_mass": summarise_top_k(rows)}
         FEATURE_FRAME.write(rows.drop(LOGPROBS), target, file_facts)
     return [*targets.values()]
 

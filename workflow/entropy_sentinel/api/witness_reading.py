@@ -23,7 +23,7 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.formatting.text_format import format_count, format_list
-from entropy_sentinel.logs.label_table import QUESTION_COLUMN
+from entropy_sentinel.logs.label_table import LABEL_QUESTION
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.witness_schema import (
     ANSWER,
@@ -98,8 +98,9 @@ class Witness:
 def read_witnesses(judged: Any, scorer: str | None = None, labels: pl.DataFrame | None = None) -> list[Witness]:
     """The witnesses in a table, a file, or several of either, in their order; witnesses as they are.
 
-    Rows with the same `witness` and `judge` are one witness; if several files have a response, the newest row counts,
-    as in `read_labels`. Files without the column `judge` are one witness, too. `labels` are those by people.
+    A witness is a model that judges responses or answers the same questions. Rows with the same kind (column `witness`)
+    and model (column `judge`) are one witness, and so are files without the column `judge`; if several files have a
+    response, the newest row counts, as in `read_labels`. `labels` are those by people.
 
     Raises InputError, which names file, row and column, for a value that is not allowed; and for a file without `judge`
     that repeats the labels by people.
@@ -192,7 +193,7 @@ def _merge_parts(kind: WitnessKind, model: str | None, files: Sequence[LabelFile
     """The witness whose rows these files have."""
     sources = tuple(dict.fromkeys(file.name for file in files))
     name = name_witness(kind, model)
-    columns = [*RESPONSE, QUESTION_COLUMN, LABELLED_AT, "label", VALUE, WEIGHT, COMPARABLE]
+    columns = [*RESPONSE, LABEL_QUESTION, LABELLED_AT, "label", VALUE, WEIGHT, COMPARABLE]
     if kind == WitnessKind.SECOND_OPINION:
         columns += [ANSWER, RESPONSE_TEXT, TARGET]
     kept = [

@@ -47,7 +47,7 @@ def hide_secrets(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _hide_value(name: str, value: Any, hiding: int = _HIDE_NOTHING) -> Any:
-    """A safe value of this name; `hiding` says what a name around it hides."""
+    """A value of this name without secrets; `hiding` says what a name around it hides."""
     if hiding != _HIDE_ALL and is_secret_name(name):
         # A number of tokens is no secret; a password may be a number.
         hiding = _HIDE_TEXTS if may_count(name) else _HIDE_ALL
@@ -63,7 +63,7 @@ def _hide_value(name: str, value: Any, hiding: int = _HIDE_NOTHING) -> Any:
 
 
 def _hide_in_mapping(value: Mapping[str, Any], hiding: int = _HIDE_NOTHING) -> dict[str, Any]:
-    """The safe values of a mapping by their names, which may contain keys."""
+    """A mapping without secrets in its values and names."""
     safe = {}
     for name, below in value.items():
         if name != _PROMPT_IDS:
@@ -82,7 +82,7 @@ def _hide_in_arguments(text: str) -> str:
 
 
 def _hide_in_choice(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """A safe choice of a reply, or a safe content part of the Responses API."""
+    """A choice of a reply, or a content part of the Responses API, without secrets and unneeded bytes."""
     rest = {name: value for name, value in choice.items() if name not in ("logprobs", _IDS)}
     safe = _hide_in_mapping(rest)
     # A key in the answer was masked: its tokens would still spell it.
@@ -104,7 +104,11 @@ def _to_plain_types(value: Any) -> Any:
 
 
 def _hide_in_logprobs(logprobs: Any, hides_texts: bool) -> Any:
-    """Safe log-probabilities of a choice: lists of steps, or the parallel lists of text completions."""
+    """Log-probabilities of a choice with only the fields that a log may hold.
+
+    With `hides_texts`, also without the texts and ids of tokens. Chat completions have lists of steps, text completions
+    parallel lists.
+    """
     if isinstance(logprobs, list | tuple):
         return [_hide_in_step(step, hides_texts) for step in logprobs]
     if not isinstance(logprobs, Mapping):
@@ -115,7 +119,7 @@ def _hide_in_logprobs(logprobs: Any, hides_texts: bool) -> Any:
 
 
 def _hide_in_step(step: Any, hides_texts: bool) -> Any:
-    """A safe step with its alternatives; with `hides_texts`, without the texts and ids of tokens."""
+    """A step and its alternatives, each with only the fields that a log may hold (see `_hide_in_entry`)."""
     if not isinstance(step, Mapping):
         return step
     safe = _hide_in_entry(step, hides_texts)
@@ -125,7 +129,10 @@ def _hide_in_step(step: Any, hides_texts: bool) -> Any:
 
 
 def _hide_in_entry(entry: Mapping[str, Any], hides_texts: bool) -> dict[str, Any]:
-    """A token and its log-probability. Written out for speed: a reply has thousands, and a service waits."""
+    """A token's text, id and log-probability; with `hides_texts`, only its log-probability.
+
+    Written out for speed: a reply has thousands, and a service waits.
+    """
     safe = {"token": HIDDEN if hides_texts else entry["token"], "logprob": entry["logprob"]}
     if "token_id" in entry and not hides_texts:
         safe["token_id"] = entry["token_id"]

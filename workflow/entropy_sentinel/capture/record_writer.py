@@ -141,7 +141,7 @@ class LogWriter:
     def _write(self, makes: Sequence[MakeRecords]) -> None:
         lines: list[bytes] = []
         for make in makes:
-            lines += self._try_format_lines(make)
+            lines += self._try_make_lines(make)
         if not lines:
             return
         try:
@@ -150,12 +150,12 @@ class LogWriter:
         except OSError as error:
             self._drop(len(lines), error.strerror or str(error))
 
-    def _try_format_lines(self, make: MakeRecords) -> list[bytes]:
+    def _try_make_lines(self, make: MakeRecords) -> list[bytes]:
         try:
-            return self._format_lines(make)
+            return self._make_lines(make)
         except Exception as error:
             try:
-                lines = self._format_lines(partial(make, reply_only=True))
+                lines = self._make_lines(partial(make, reply_only=True))
             except Exception:  # a bad reply must not prevent writing the next one
                 self._drop(1, f"a reply could not be read: {type(error).__name__}")
                 return []
@@ -165,10 +165,12 @@ class LogWriter:
                 log.warning(message, self._folder, self.reduced, type(error).__name__)
             return lines
 
-    def _format_lines(self, make: MakeRecords) -> list[bytes]:
+    def _make_lines(self, make: MakeRecords) -> list[bytes]:
+        """The lines of one reply; a forked process makes them in its helper, where Polars works."""
         with _pause_garbage_collection():
             records = self._helper.call(make) if self._helper else make()
             lines = [_format_record(record) for record in records]
+            # Freed before the collector runs again, so that it does not search them.
             del records
         return lines
 

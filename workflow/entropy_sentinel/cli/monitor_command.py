@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 ERROR, ALERT, NOTHING = 1, 4, 5
 # If several apply, the first one. Documents repeat it (tests/docs/test_document_facts.py).
 PRECEDENCE = (ALERT, ERROR, NOTHING, INCOMPLETE_STATUS)
-# Default number of responses that the page shows for each alert.
-BEHIND = 5
+# Default number of responses that the page shows for each alert; only the page shows single responses.
+DEFAULT_PAGE_RESPONSES = 5
 
 Logs = Annotated[
     list[str],
@@ -64,7 +64,7 @@ def _make_option(output: Output) -> inspect.Parameter:
     return inspect.Parameter(output.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-@take_options(MonitorOptions, *map(_make_option, OUTPUTS.values()), responses=BEHIND)
+@take_options(MonitorOptions, *map(_make_option, OUTPUTS.values()), responses=DEFAULT_PAGE_RESPONSES)
 def command(logs: Logs, state: State = None, json: Json = False, **options: Any) -> None:
     """Watch the accuracy of slices of production logs, without labels, or from a few of them.
 
@@ -107,10 +107,11 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
     if targets["page"] is None:
         options["responses"] = 0
     all_windows = json or any(OUTPUTS[name].has_all_windows for name, target in targets.items() if target is not None)
-    watched = tuple(estimators) if len(estimators) > 1 else next(iter(estimators), None)
+    # None without an estimator; only several are a tuple, each of which estimates its own model.
+    estimator = tuple(estimators) if len(estimators) > 1 else next(iter(estimators), None)
     with announce_work("reading the logs"):
         result = monitor_sources(
-            watched, sources, MonitorOptions.from_values(options), state, test_all_windows=all_windows
+            estimator, sources, MonitorOptions.from_values(options), state, test_all_windows=all_windows
         )
     if json:
         print_json(make_json(result))

@@ -213,7 +213,7 @@ def fit(
     from entropy_sentinel.estimators.fit_metadata import count_validations
     from entropy_sentinel.estimators.leave_one_out import __name__ as validating
     from entropy_sentinel.formatting.text_format import format_number
-    from entropy_sentinel.logs.label_table import QUESTION_COLUMN
+    from entropy_sentinel.logs.label_table import LABEL_QUESTION
     from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
     from entropy_sentinel.monitor.showing.validation_page import write_validation
 
@@ -221,7 +221,7 @@ def fit(
     check_outputs({"--output": output, "--page": page}, inputs)
     limits = {name: options.pop(name) for name in Limits.model_fields}
     people_labels = read_people_labels(labels, options["scorer"]) if labels else None
-    asked = [REQUEST, *([QUESTION] if people_labels is not None and QUESTION_COLUMN in people_labels.columns else [])]
+    asked = [REQUEST, *([QUESTION] if people_labels is not None and LABEL_QUESTION in people_labels.columns else [])]
     with announce_work("reading the logs"):
         features = coerce_features(files, extra_signals(estimator), OneModel(people_labels), further=asked, **options)
     witnesses = read_witnesses(judged, options["scorer"], people_labels) if judged else None

@@ -68,7 +68,7 @@ class Failure(NamedTuple):
     """A line about an extension that failed, and whether the user named it: by the config's key or the variable."""
 
     line: str
-    is_requested: bool
+    is_named_by_user: bool
 
 
 class LoadedExtensions(NamedTuple):
@@ -134,7 +134,7 @@ def explain_errors(errors: list[str]) -> str:
     If an extension that the user named has failed, the config's errors probably follow from it: names that it declares
     are unknown. The text is then only the cause.
     """
-    causes = [failure.line for failure in _collect_failures() if failure.is_requested]
+    causes = [failure.line for failure in _collect_failures() if failure.is_named_by_user]
     if not causes:
         return append_failures("\n".join(errors))
     follow = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
@@ -171,7 +171,7 @@ def add_extensions(names: Any) -> None:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ConfigError(f"extensions: must be a list of folders and modules, such as [mine]; got {names!r:.100}")
     places = [_normalise_name(name) for name in names]
-    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_list_requested(), *places]))
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_list_from_environment(), *places]))
     late = [
         place for place in places if _load_extensions.cache_info().currsize and place not in _load_extensions().names
     ]
@@ -182,7 +182,8 @@ def add_extensions(names: Any) -> None:
         )
 
 
-def _list_requested() -> list[str]:
+def _list_from_environment() -> list[str]:
+    """The extensions that the user named: modules, and absolute paths of folders. The config's key adds its own."""
     names = filter(None, os.environ.get(VARIABLE, "").split(os.pathsep))
     return [os.path.abspath(name) if os.path.isdir(name) else name for name in names]
 
@@ -224,7 +225,7 @@ def _load_kind(kind: str) -> dict[str, tuple[Any, ModuleType]]:
 
 
 def _call_declaration(module: ModuleType, function: Callable[[], Any], failures: list[Failure]) -> Mapping[str, Any]:
-    """What a function of a module returns; nothing if it fails, which becomes one of `failures`."""
+    """What a function of a module returns; nothing if it fails, which is added to `failures`."""
     try:
         with contextlib.redirect_stdout(sys.stderr):  # a command's output may be JSON
             values: Any = function()
@@ -237,11 +238,14 @@ def _call_declaration(module: ModuleType, function: Callable[[], Any], failures:
             raise
         what = f"extension '{module.__name__}': {function.__name__}() failed"
         line = describe_failure(what, error, f"{get_module_file(module)}:{function.__code__.co_firstlineno}")
-        requested_names = [Path(name).name.partition(".")[0] for name in _list_requested()]
-        is_requested = find_outermost(module).__name__ in requested_names
-        failures.append(Failure(line, is_requested=is_requested))
+        failures.append(Failure(line, is_named_by_user=_is_from_environment(find_outermost(module).__name__)))
         return {}
     return values
+
+
+def _is_from_environment(outermost: str) -> bool:
+    """Whether the variable names the extension whose outermost package or module is `outermost`, or a module in it."""
+    return outermost in [Path(name).name.partition(".")[0] for name in _list_from_environment()]
 
 
 @cache
@@ -251,7 +255,9 @@ def _load_extensions() -> LoadedExtensions:
     papers = get_module_file(package.top).parents[2] / "papers"
     further_papers = [str(papers)] if (papers / "__init__.py").is_file() else []
     names = list(
-        dict.fromkeys([*further_papers, *(entry.value for entry in entry_points(group=PACKAGE)), *_list_requested()])
+        dict.fromkeys(
+            [*further_papers, *(entry.value for entry in entry_points(group=PACKAGE)), *_list_from_environment()]
+        )
     )
     loaded = LoadedExtensions([package], names, [])
     seen = {module.__name__ for module, _ in package.modules}
@@ -269,7 +275,7 @@ def _load_extensions() -> LoadedExtensions:
             if isinstance(error, NameTakenError):
                 hidden.append(Path(name))
             line = describe_failure(f"extension '{name}' was not loaded", error, name)
-            loaded.failures.append(Failure(line, is_requested=name in _list_requested()))
+            loaded.failures.append(Failure(line, is_named_by_user=name in _list_from_environment()))
             continue
         # An extension may be named twice, by its folder and by an entry point.
         loaded.extensions.append(Extension(top, [one for one in modules if one.module.__name__ not in seen]))

@@ -122,7 +122,11 @@ def validate_section(settings: type[Section], values: Mapping[str, Any]) -> Sect
 
 
 def _describe_option(settings: type[Settings], problem: Mapping[str, Any]) -> str:
-    """The line of an error; a command repeats an option, so its line does not count the values."""
+    """The line for one of Pydantic's errors about options.
+
+    Positions in a list are left out: a command repeats the option for each value. Values are those of Python (None,
+    True), not of a file (null, true).
+    """
     field = _find_field(settings, problem["loc"])
     problem_without_positions = {**problem, "loc": [part for part in problem["loc"] if isinstance(part, str)]}
     if field is None:

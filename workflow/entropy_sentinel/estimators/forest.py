@@ -110,13 +110,15 @@ def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[Settin
     max_depth = max(setting["max_depth"] for setting in grid)
     min_split = min(setting["min_samples_split"] for setting in grid)
     columns = _cast_float32(x.T)
-    counts, seeds = _draw_rows(len(y), grid[0]["n_estimators"], seed)
-    most = len(seeds) * min(2 * len(y), 2 ** (max_depth + 1))
-    nodes, values, roots = np.empty(most, NODE), np.empty(most), np.empty(len(seeds), np.uint32)
+    counts, splitter_seeds = _draw_rows(len(y), grid[0]["n_estimators"], seed)
+    most = len(splitter_seeds) * min(2 * len(y), 2 ** (max_depth + 1))
+    nodes, values, roots = np.empty(most, NODE), np.empty(most), np.empty(len(splitter_seeds), np.uint32)
     levels, sizes = np.empty((2, most), np.int32)
     order, n_tried = np.argsort(columns, axis=1).astype(np.int32), int(np.sqrt(len(columns)))
     limits = (max_depth, min_split, n_tried)
-    n_nodes = grow_forest(columns, order, y, counts, balanced, *limits, seeds, nodes, values, levels, sizes, roots)
+    n_nodes = grow_forest(
+        columns, order, y, counts, balanced, *limits, splitter_seeds, nodes, values, levels, sizes, roots
+    )
     levels, sizes = levels[:n_nodes].copy(), sizes[:n_nodes].copy()
     forest = Forest(nodes[:n_nodes].copy(), values[:n_nodes].copy(), roots, int(levels.max()))
     return NestedForests(forest, levels, sizes, grid)
@@ -128,12 +130,15 @@ def _cast_float32(x: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=4)
 def _draw_rows(n_rows: int, n_trees: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Each tree's number of draws of each row, (n_trees, n_rows), and its later seeds, as in scikit-learn."""
-    forest = np.random.RandomState(seed)
-    counts, seeds = [], []
+    """Each tree's number of draws of each row, (n_trees, n_rows), and the seed of its splits, (n_trees,).
+
+    As in scikit-learn, a tree's seed begins two generators: of its rows, and of its splits.
+    """
+    forest_generator = np.random.RandomState(seed)
+    counts, splitter_seeds = [], []
     for _ in range(n_trees):
-        tree = forest.randint(2**31 - 1)
-        drawn = np.random.RandomState(tree).randint(0, n_rows, n_rows)
+        tree_seed = forest_generator.randint(2**31 - 1)
+        drawn = np.random.RandomState(tree_seed).randint(0, n_rows, n_rows)
         counts.append(np.bincount(drawn, minlength=n_rows))
-        seeds.append(np.random.RandomState(tree).randint(2**31 - 1))
-    return np.array(counts, dtype=np.int32), np.array(seeds)
+        splitter_seeds.append(np.random.RandomState(tree_seed).randint(2**31 - 1))
+    return np.array(counts, dtype=np.int32), np.array(splitter_seeds)

@@ -32,18 +32,21 @@ def validate_estimator(
 ) -> Validation:
     """Estimate each domain of `rows` by the estimator `name` fitted on the other domains, and decide the verdict.
 
-    If `rows` have groups, also estimate each by an estimator fitted on the other groups. With fewer than FEWEST_DOMAINS
-    domains, or groups, nothing is estimated. A domain with fewer than FEWEST_LABELS labels is not held out: it stays in
-    the training rows, but does not count. With `witnessed_rows`, responses with a judge's verdicts, fewer are enough.
+    If `rows` have groups, also estimate each domain by an estimator fitted on the other groups. With fewer than
+    FEWEST_DOMAINS domains, or groups, nothing is estimated. A domain with fewer than FEWEST_LABELS labels is not held
+    out: it stays in the training rows, but does not count. With `witnessed_rows`, responses with a judge's verdicts,
+    fewer labels of a domain are enough. `limits` say what the verdict `usable` means.
     """
     n_domains = len(np.unique(rows.domains))
-    new_groups = None
+    by_group = None
     if rows.groups is not None:
         n_groups = len(np.unique(rows.groups))
-        held_out_groups, witnesses = _hold_out(rows, name, rows.groups, witnessed_rows)
-        new_groups = Validation(name, n_domains, held_out_groups, n_groups, limits=limits, witnesses=witnesses)
-    held_out_domains, witnesses = _hold_out(rows, name, rows.domains, witnessed_rows)
-    return Validation(name, n_domains, held_out_domains, new_groups=new_groups, limits=limits, witnesses=witnesses)
+        domains_by_group, group_witnesses = _hold_out(rows, name, rows.groups, witnessed_rows)
+        by_group = Validation(
+            name, n_domains, domains_by_group, n_groups=n_groups, limits=limits, witnesses=group_witnesses
+        )
+    domains, witnesses = _hold_out(rows, name, rows.domains, witnessed_rows)
+    return Validation(name, n_domains, domains, new_groups=by_group, limits=limits, witnesses=witnesses)
 
 
 def _hold_out(

@@ -119,27 +119,32 @@ def _compute_batch(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame
     )
 
 
-def usable_features(sampled: np.ndarray, top: np.ndarray, finish_reason: str) -> pl.DataFrame | None:
-    """The features of one response as `compute_features` does; None unless it certainly has features.
+def compute_usable_features(sampled: np.ndarray, top: np.ndarray, finish_reason: str) -> pl.DataFrame | None:
+    """The features of one response as `compute_features` does; None if it has none, or perhaps none.
 
-    `sampled` (T,) and `top` (T, k) are its log-probabilities, float32, without null entries and with T > 0.
+    `sampled` (T,) and `top` (T, k) are its log-probabilities, float32, without null entries and with T > 0. If all of
+    `sampled` are 0, only other responses of the log could tell whether they are real.
     """
     if not sampled.any():  # perhaps a server's constant, which `exclude_zero_logprobs` recognises
         return None
     values = _evaluate_lists(response_lists(sampled, top))
     facts = {"n_tokens": len(sampled), "finish_reason": finish_reason, "_k": top.shape[1]}
     row = pl.DataFrame({name: [value] for name, value in facts.items()} | {UNUSABLE: _NO_REASON})
-    return values if row.hstack(values).select_seq(_reason_expression()).item() is None else None
+    exclusion_reason = row.hstack(values).select_seq(_reason_expression()).item()
+    return values if exclusion_reason is None else None
 
 
 def _evaluate_lists(lists: pl.DataFrame) -> pl.DataFrame:
-    """The features and `_fact_expressions` of responses from the lists of `token_lists`."""
+    """The features of responses, their token counts, and the columns for `_reason_expression`, from `token_lists`.
+
+    If that fails, each feature is computed alone, so that the error names the extension whose feature fails.
+    """
     try:
         return lists.select(**_feature_expressions())
     except KeyboardInterrupt:
         raise
     except BaseException:  # also a panic of Polars, and exit() in an extension
-        for name in CATALOGUE:  # say which extension's feature fails
+        for name in CATALOGUE:
             with guard_extension("features", name, f"feature '{name}': its expression failed"):
                 lists.select(_feature_expressions()[name])
         raise
@@ -216,14 +221,19 @@ def start_after(traces: pl.DataFrame, token: str | None, earlier: str | None) ->
     return traces.with_columns(trace_start=(last + 1).fill_null(pl.col("n_tokens")).cast(pl.UInt32))
 
 
-def missing_mass(features: pl.DataFrame, reason: str = "reason") -> dict[str, Any]:
-    """Means over all tokens of the responses with features (`reason` is null); null without any.
+def summarise_top_k(features: pl.DataFrame, reason_column: str = "reason") -> dict[str, Any]:
+    """How much of the probability the top k of each step have, over all responses.
 
-    `captured_mass`: the probability of a step's top k. `open_steps`: the share of steps that leave more than OPEN_MASS.
-    `entropy_error_bound`: nats per token, also null if the vocabulary of any response is unknown. And sums over all
-    responses: `trace_tokens`, `clamped_tokens`, `displaced_steps`.
+    Means over all tokens of the responses with features (`reason_column` is null), null without any:
+
+    - `captured_mass`: the probability of a step's top k;
+    - `open_steps`: the share of steps whose other tokens have more than OPEN_MASS;
+    - `entropy_error_bound`: nats per token, also null if the vocabulary of any response is unknown.
+
+    Sums over all responses: `trace_tokens`; `clamped_tokens`, sampled ones with a log-probability of -inf; and
+    `displaced_steps`, at which a server may have replaced the k-th token by the sampled one.
     """
-    usable, tokens = pl.col(reason).is_null(), pl.col("trace_tokens").cast(pl.Float64)
+    usable, tokens = pl.col(reason_column).is_null(), pl.col("trace_tokens").cast(pl.Float64)
     means = []
     for name in ("captured_mass", "open_steps", "entropy_error_bound"):
         is_complete = pl.col(name).filter(usable).null_count() == 0

@@ -28,7 +28,7 @@ def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
         traces = traces.with_columns(after)
     lengths = traces["token_logprobs"].list.len().to_numpy().astype(np.int64)
     width = top_k_of(traces.schema)
-    columns = _step_columns(traces["token_logprobs"], traces["top_logprobs"], width, lengths)
+    columns = _compute_token_columns(traces["token_logprobs"], traces["top_logprobs"], width, lengths)
     lists = {name: split_lists(pl.Series(values), lengths) for name, values in columns.items()}
     lists["bound"] = pl.repeat(None, len(traces), dtype=pl.List(pl.Float64), eager=True)
     if vocabulary:
@@ -44,7 +44,7 @@ def response_lists(sampled: np.ndarray, top: np.ndarray) -> pl.DataFrame:
 
     Frames of one response cost more than their numbers, so this makes one frame only.
     """
-    columns = _numeric_columns(sampled, top, None, np.array([len(sampled)]))
+    columns = _compute_in_parts(sampled, top, None, np.array([len(sampled)]))
     lists = {name: pl.Series(name, [pl.Series(values)]) for name, values in columns.items()}
     lists["bound"] = pl.Series("bound", [None], dtype=pl.List(pl.Float64))
     return pl.DataFrame(lists)
@@ -62,34 +62,39 @@ def error_bound(missing: np.ndarray, remaining: np.ndarray | int) -> np.ndarray:
     return np.where((eps > 0) & (remaining > 0), bound, 0.0)
 
 
-def _step_columns(sampled: pl.Series, top: pl.Series, k: int, lengths: np.ndarray) -> dict[str, np.ndarray]:
-    """The columns of each step from `sampled`, (T,), and `top`, (T, k), of all responses in sequence.
+def _compute_token_columns(sampled: pl.Series, top: pl.Series, k: int, lengths: np.ndarray) -> dict[str, np.ndarray]:
+    """The values that `token_lists` describes, by name (`entropy`, `nll`, ...), (T,) for the T tokens of all responses.
 
-    `lengths` (n,) are the responses' numbers of tokens.
+    `sampled` has a list of log-probabilities per response, and `top` a list of arrays of k; `lengths` (n,) are the
+    responses' numbers of tokens.
     """
-    entries, chosen = flatten_lists(top).arr.explode(), flatten_lists(sampled).to_numpy()
+    sampled_values = flatten_lists(sampled).to_numpy()
+    # Of all tokens in sequence: first lists of arrays become arrays, then these become numbers.
+    entries = flatten_lists(top).arr.explode()
+    # A null entry counts as a token of probability 0.
     absent = entries.is_null().to_numpy().reshape(-1, k) if entries.null_count() else None
-    return _numeric_columns(chosen, entries.fill_null(-np.inf).to_numpy().reshape(-1, k), absent, lengths)
+    top_values = entries.fill_null(-np.inf).to_numpy().reshape(-1, k)
+    return _compute_in_parts(sampled_values, top_values, absent, lengths)
 
 
-def _numeric_columns(
-    chosen: np.ndarray, matrix: np.ndarray, absent: np.ndarray | None, lengths: np.ndarray
+def _compute_in_parts(
+    sampled: np.ndarray, top: np.ndarray, absent: np.ndarray | None, lengths: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """The columns of each step from arrays, (T,) and (T, k), with -inf where `absent`."""
-    k = matrix.shape[1]
+    """The columns of `_compute_token_columns` from arrays: `sampled` (T,), `top` (T, k) with -inf where `absent`."""
+    k = top.shape[1]
     columns: dict[str, np.ndarray] = {}
     # Allocated once: new memory pages cost more than the exponentials.
     scratch = np.empty((2, _STEPS, k))
     # Without steps, too, there are columns.
-    for begin in range(0, max(len(chosen), 1), _STEPS):
+    for begin in range(0, max(len(sampled), 1), _STEPS):
         steps = slice(begin, begin + _STEPS)
         absent_of_steps = None if absent is None else absent[steps]
-        for name, values in _compute_columns(chosen[steps], matrix[steps], absent_of_steps, scratch).items():
+        for name, values in _compute_columns(sampled[steps], top[steps], absent_of_steps, scratch).items():
             if name not in columns:
-                columns[name] = np.empty(len(chosen), values.dtype)
+                columns[name] = np.empty(len(sampled), values.dtype)
             columns[name][steps] = values
     # Rounding to half precision may exceed the limits for a sum and for a value near 0.
-    error = np.repeat(rounding_error(chosen, matrix, lengths), lengths)
+    error = np.repeat(rounding_error(sampled, top, lengths), lengths)
     with np.errstate(invalid="ignore"):  # of raw logits
         columns["excess"] = columns["captured"] - error * columns["entropy"] - 1
     columns["positive"] = columns.pop("highest") > np.where(error > 0, NEAR_ZERO, ROUNDING)

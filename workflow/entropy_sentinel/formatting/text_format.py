@@ -38,11 +38,13 @@ def format_interval(row: Mapping[str, Any], form: str = ".2f") -> str:
 
 
 def format_millions(count: float) -> str:
-    """A count in millions with one decimal, below one with two digits: "1,234.5", "0.16", "0.0015"."""
+    """A count in millions with one decimal, below one with two digits: "1,234.5", "1.0", "0.16", "0.0015"."""
     if not 0 < count < 1e6:
         return f"{count / 1e6:,.1f}"
     two_digits = float(f"{count / 1e6:.2g}")
-    return f"{two_digits:.8f}".rstrip("0")
+    text = f"{two_digits:.8f}".rstrip("0")
+    # Nothing is left after the point of what rounds to one million.
+    return f"{text}0" if text.endswith(".") else text
 
 
 def format_count(count: float, thing: str) -> str:

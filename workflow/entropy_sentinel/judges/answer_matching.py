@@ -23,10 +23,10 @@ from entropy_sentinel.judges.answer_words import (
     NUMBER,
     RATIONAL,
     WORD,
-    normalize_answer,
-    normalize_text,
-    normalize_word,
+    normalise_word,
     read_rational,
+    split_words,
+    unify_notation,
 )
 from entropy_sentinel.judges.final_answers import find_leading_option
 from entropy_sentinel.judges.stated_answers import (
@@ -135,17 +135,21 @@ class _FinalNumber(NamedTuple):
 
 
 def _find_final_number(answer: StatedAnswer) -> _FinalNumber | None:
-    """The number that an answer states; null without one, or if percentages and others are in it."""
+    """The number that an answer states; null without one, or if it occurs both as a percentage and without."""
     stated = find_number(answer)
     if stated is None or not RATIONAL.fullmatch(stated) or len(stated) > LONGEST_NUMBER:
         return None
-    text = normalize_text(answer.text)
-    percent_flags = {
+    text = unify_notation(answer.text)
+    is_percent_by_occurrence = {
         _PERCENT.match(text, match.end()) is not None
         for match in WORD.finditer(text)
-        if match["number"] is not None and normalize_word(match) == stated
+        if match["number"] is not None and normalise_word(match) == stated
     }
-    return _FinalNumber(read_rational(stated), percent_flags.pop()) if len(percent_flags) == 1 else None
+    return (
+        _FinalNumber(read_rational(stated), is_percent_by_occurrence.pop())
+        if len(is_percent_by_occurrence) == 1
+        else None
+    )
 
 
 def is_comparable(response: str | None) -> bool:
@@ -210,4 +214,4 @@ def _contains_run(words: list[str], part: list[str]) -> bool:
 
 def _split_last_line(text: str) -> list[str]:
     """The words of the last line that has any."""
-    return next((words for line in reversed(text.splitlines()) if (words := normalize_answer(LABEL.sub("", line)))), [])
+    return next((words for line in reversed(text.splitlines()) if (words := split_words(LABEL.sub("", line)))), [])

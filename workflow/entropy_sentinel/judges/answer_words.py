@@ -66,12 +66,12 @@ ARTICLE = re.compile(
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?!s\b)(?=\w)")
 
 
-def normalize_answer(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a text in lower case, without punctuation and articles; a number is written as its value."""
-    return _merge_constants([normalize_word(match) for match in WORD.finditer(normalize_text(text))])
+    return _merge_constants([normalise_word(match) for match in WORD.finditer(unify_notation(text))])
 
 
-def normalize_text(text: str) -> str:
+def unify_notation(text: str) -> str:
     """A text in which a number, a fraction, a constant and a sign are written in one way."""
     if not text.isascii():
         text = _SUPERSCRIPT.sub(lambda match: "^" + unicodedata.normalize("NFKC", match[0]), text)
@@ -156,7 +156,7 @@ def read_rational(word: str) -> Fraction:
     return Fraction(int(above), int(below or 1)) if below != "0" else Fraction(0)
 
 
-def normalize_word(match: re.Match[str]) -> str:
+def normalise_word(match: re.Match[str]) -> str:
     """One word as it is compared."""
     if len(match[0]) > LONGEST_NUMBER:
         return match[0].casefold()

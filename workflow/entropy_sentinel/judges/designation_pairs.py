@@ -58,7 +58,7 @@ def same_designations(reference: str, answer: str, units_in_letters: bool, quest
 
 def same_designation(reference: Designation, answer: Designation) -> bool:
     """Whether two designations are the same. Raises Unclear if that depends on what they are."""
-    if _normalise_text(reference.text) == _normalise_text(answer.text) and reference.base == answer.base:
+    if _normalise_designation(reference.text) == _normalise_designation(answer.text) and reference.base == answer.base:
         return True
     same: bool | None
     if reference.kind is answer.kind:
@@ -110,7 +110,7 @@ def _keep_digits(text: str) -> str:
     return re.sub(r"\D", "", text)
 
 
-def _normalise_text(text: str) -> str:
+def _normalise_designation(text: str) -> str:
     """A text without spaces, letter case, leading zeros in dates and times, and the `v` of versions."""
     text = re.sub(r"\s", "", text).casefold().removeprefix("v")
     return re.sub(r"(?<![\d.])0+(?=\d)", "", text) if read_date(text) or ":" in text else text

@@ -173,15 +173,21 @@ def _read_season(text: str, reference_kind: DesignationKind | None) -> Designati
 def _read_range(text: str, reference_kind: DesignationKind | None) -> Designation | None:
     """A range or a score; its `results` are the values of the text as a subtraction."""
     match = _RANGE.fullmatch(text)
-    if not match or (match["joint"].casefold() == "and") != text.casefold().startswith("between"):
+    if not match:
+        return None
+    joint = match["joint"].casefold()
+    starts_with_between = text.casefold().startswith("between")
+    # `between 3 and 5`, `3 to 5`; but `3 and 5` is no range.
+    if (joint == "and") != starts_with_between:
         return None
     units = tuple(match[name] or "" for name in ("money", "unit", "money2", "unit2"))
     if not all(map(_is_unit, units)):
         return None
     first, second = (Fraction(match[name].replace(",", "")) for name in ("first", "second"))
     results: tuple[Fraction, ...] = (first - second,)
-    if match["joint"] == "--":
-        # LaTeX's dash, or a minus before a negative number.
+    if joint == "--":
+        # `5--3` has LaTeX's dash, so 5 - 3, or a minus before a negative number, so 5 - (-3). After a negative number,
+        # as in `-5--3`, the range ends at a negative one.
         results = (first - second, first + second)
         second = -second if first < 0 else second
     return Designation(

@@ -5,13 +5,13 @@ import re
 from typing import NamedTuple
 
 from entropy_sentinel.judges.answer_markers import find_thinking_end
-from entropy_sentinel.judges.answer_words import ARTICLE, NUMBER, RATIONAL, is_letter, normalize_answer
+from entropy_sentinel.judges.answer_words import ARTICLE, NUMBER, RATIONAL, is_letter, split_words
 from entropy_sentinel.judges.final_answers import find_final_answer
 from entropy_sentinel.judges.judge_interface import Unclear
 from entropy_sentinel.judges.reference_words import find_only_letter
 
-# A line after a number explains it if it has so many words.
-_EXPLAINS = 3
+# The line after a number explains it if it has so many words that are no numbers.
+_FEWEST_EXPLAINING_WORDS = 3
 # What an answer may begin with before the answer itself.
 LABEL = re.compile(
     r"""^[\s*#>"']*(?:the\s+)?(?:(?:final|correct)\s+)?(?:answer|result)[\s*]*(?:is\b|[:=])[\s*:"']*(?=\S)""",
@@ -66,7 +66,7 @@ def read_answer(response: str | None) -> StatedAnswer | None:
 def read_words(text: str) -> StatedAnswer:
     """An answer that has no thinking before it."""
     text, n_labels = LABEL.subn("", text)
-    words = normalize_answer(text)
+    words = split_words(text)
     match = _STATED_WORD.match(f" {' '.join(words)} ")
     stated = match["word"] if match else words[0] if n_labels and words else ""
     n_letters = sum(map(is_letter, words))
@@ -76,13 +76,14 @@ def read_words(text: str) -> StatedAnswer:
 
 
 def _find_first_number(text: str) -> str:
-    """The number that is the whole first paragraph of a text before an explanation; empty without one."""
+    """The number that is the whole first line of a text before an explanation; empty without one."""
     first, _, rest = text.partition("\n")
-    words = normalize_answer(first)
-    if len(words) != 1 or not NUMBER.fullmatch(words[0]) or re.match(r"\s*\d+[.)]\s*$", first):
+    words = split_words(first)
+    begins_list = re.match(r"\s*\d+[.)]\s*$", first)  # `1.` or `1)` alone on its line
+    if len(words) != 1 or not NUMBER.fullmatch(words[0]) or begins_list:
         return ""
-    lines = [normalize_answer(line) for line in rest.splitlines() if line.strip()]
-    explains = bool(lines) and sum(not NUMBER.fullmatch(word) for word in lines[0]) >= _EXPLAINS
+    lines = [split_words(line) for line in rest.splitlines() if line.strip()]
+    explains = bool(lines) and sum(not NUMBER.fullmatch(word) for word in lines[0]) >= _FEWEST_EXPLAINING_WORDS
     return words[0] if explains else ""
 
 

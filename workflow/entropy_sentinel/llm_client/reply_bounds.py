@@ -1,4 +1,4 @@
-"""Bound the size of a server's reply: an endless one would fill the memory, and a small one may unpack to gigabytes."""
+"""Limit the size of a server's reply: an endless one would fill the memory, and a small one may unpack to gigabytes."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ def compute_max_bytes(request: Mapping[str, Any]) -> int:
 
 @contextmanager
 def limit_reply_size(n_bytes: int) -> Iterator[None]:
-    """Bound the replies that are read in the block, in this task and those that it starts."""
+    """Limit the bytes, unpacked, of each reply that is read in the block, in this task and those that it starts."""
     token = _max_bytes.set(n_bytes)
     try:
         yield
@@ -31,39 +31,41 @@ def limit_reply_size(n_bytes: int) -> Iterator[None]:
         _max_bytes.reset(token)
 
 
-def bound_transports(handler: Any) -> None:
-    """Have LiteLLM's HTTP `handler` make transports whose replies are bounded; other users of LiteLLM set no bound."""
+def limit_transports(handler: Any) -> None:
+    """Have LiteLLM's HTTP `handler` make transports that heed `limit_reply_size`, which only this package calls."""
     create = handler.create_async_transport
-    if getattr(create, "is_bounded", False):
+    if getattr(create, "has_limit", False):
         return
 
-    def create_bounded(*args: Any, **options: Any) -> Any:
+    def create_with_limit(*args: Any, **options: Any) -> Any:
         transport = create(*args, **options)
         if transport is not None:
-            transport.handle_async_request = _bound_handler(transport.handle_async_request)
+            transport.handle_async_request = _limit_responses(transport.handle_async_request)
         return transport
 
-    create_bounded.is_bounded = True  # type: ignore[attr-defined]  # a mark on a function
-    handler.create_async_transport = staticmethod(create_bounded)
+    create_with_limit.has_limit = True  # type: ignore[attr-defined]  # a mark on a function
+    handler.create_async_transport = staticmethod(create_with_limit)
 
 
-def _bound_handler(handle: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    async def handle_bounded(request: Any) -> Any:
+def _limit_responses(handle: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A transport's function `handle`, whose responses raise ReplyTooLargeError above the limit of the block."""
+
+    async def handle_with_limit(request: Any) -> Any:
         response = await handle(request)
-        await bound_response(response)
+        await limit_response_size(response)
         return response
 
-    return handle_bounded
+    return handle_with_limit
 
 
-async def bound_response(response: Any) -> None:
-    """Have an `httpx.Response` raise ReplyTooLargeError when more is unpacked from it than the block allows."""
+async def limit_response_size(response: Any) -> None:
+    """Have an `httpx.Response` raise ReplyTooLargeError above the limit of the block: `limit_reply_size`."""
     n_bytes = _max_bytes.get()
     if n_bytes is None:
         return
     read = response.aiter_bytes
 
-    async def read_bounded(chunk_size: int | None = None) -> AsyncIterator[bytes]:
+    async def read_up_to_limit(chunk_size: int | None = None) -> AsyncIterator[bytes]:
         size = 0
         async for part in read(chunk_size):
             size += len(part)
@@ -71,4 +73,4 @@ async def bound_response(response: Any) -> None:
                 raise ReplyTooLargeError(f"it has more than {n_bytes:,} bytes, for max_tokens far too many")
             yield part
 
-    response.aiter_bytes = read_bounded
+    response.aiter_bytes = read_up_to_limit

@@ -6,7 +6,7 @@ Secrets, and characters that files cannot hold, are removed from everything a se
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -27,7 +27,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def mask_secrets(text: str) -> str:
     """The text with `***` for providers' keys and for values of environment variables named like secrets."""
-    result = re.sub(r"(?i)(\bbearer\s+|\bsk-)\S+", r"\1***", _mask_values(text, list_secrets(SECRET_LENGTH)))
+    result = re.sub(r"(?i)(\bbearer\s+|\bsk-)\S+", r"\1***", _mask_secrets(text, list_secrets(SECRET_LENGTH)))
     return mask_keys(result)
 
 
@@ -52,19 +52,19 @@ def list_secrets(shortest: int) -> list[str]:
     return sorted(values, key=len, reverse=True)
 
 
-def _make_storable(value: Any, keys: list[str]) -> Any:
+def _make_storable(value: Any, secrets: Sequence[str]) -> Any:
     if isinstance(value, str):
-        return _mask_values(_SURROGATE.sub("\ufffd", value), keys)
+        return _mask_secrets(_SURROGATE.sub("\ufffd", value), secrets)
     if isinstance(value, list):
-        return [_make_storable(item, keys) for item in value]
+        return [_make_storable(item, secrets) for item in value]
     if isinstance(value, dict):
-        return {_make_storable(name, keys): _make_storable(item, keys) for name, item in value.items()}
+        return {_make_storable(name, secrets): _make_storable(item, secrets) for name, item in value.items()}
     return value
 
 
-def _mask_values(text: str, values: list[str]) -> str:
-    for value in values:
-        text = text.replace(value, "***")
+def _mask_secrets(text: str, secrets: Sequence[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "***")
     return text
 
 

@@ -20,10 +20,10 @@ import tenacity
 
 from entropy_sentinel.core.errors import BudgetSpentError, EntropySentinelError
 from entropy_sentinel.llm_client.reply_bounds import (
-    bound_response,
-    bound_transports,
     compute_max_bytes,
     limit_reply_size,
+    limit_response_size,
+    limit_transports,
 )
 from entropy_sentinel.llm_client.request_results import (
     Refusal,
@@ -114,7 +114,7 @@ class Sender:
         import litellm
         from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
-        bound_transports(AsyncHTTPHandler)
+        limit_transports(AsyncHTTPHandler)
         litellm.telemetry, litellm.suppress_debug_info = False, True
         # These loggers record every request, some with its headers.
         for noisy in ("LiteLLM", "openai", "httpx", "httpcore", "aiohttp"):
@@ -303,7 +303,7 @@ class Sender:
             from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
             _, _, key, address = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
-            http_client = DefaultAsyncHttpxClient(event_hooks={"response": [bound_response]})
+            http_client = DefaultAsyncHttpxClient(event_hooks={"response": [limit_response_size]})
             self._text_api = AsyncOpenAI(
                 api_key=key, base_url=address, timeout=self.timeout_s, max_retries=0, http_client=http_client
             )

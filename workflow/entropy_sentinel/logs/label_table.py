@@ -179,7 +179,7 @@ def _read_json_lines(path: Path, scorer: str | None) -> tuple[dict[str, list[Any
 
 
 # The column with the question of a label whose id is of the evaluation's own, not of the log's.
-QUESTION_COLUMN = "asked"
+LABEL_QUESTION = "asked"
 # Fields of the samples of lm-evaluation-harness, which `--log_samples` writes.
 _HARNESS_FIELDS = {"doc_id", "arguments", "metrics"}
 
@@ -213,7 +213,7 @@ def _read_harness_labels(samples: Sequence[Mapping[str, Any]], scorer: str | Non
             raise InputError(f"{path}: line {number}: metrics differ ({metrics}); keep one in the file")
         label = next(iter(verdicts), None)
         labels.append(
-            {"item_id": str(sample["doc_id"]), "label": label, QUESTION_COLUMN: _extract_prompt(sample["arguments"])}
+            {"item_id": str(sample["doc_id"]), "label": label, LABEL_QUESTION: _extract_prompt(sample["arguments"])}
         )
     return labels
 

@@ -44,11 +44,12 @@ class EnginePass:
 
     `contract` describes the job's rows; its key begins with RESPONSE. `version` replaces a hash of the code, like
     GENERATION_VERSION: raise it by hand when rows change, because making them again costs GPU time.
-    `asking` imports and returns the module with the questions, two functions: `ask` and `unasked`.
+    `load_module` imports and returns the module with two functions: `ask`, the questions, and `unasked`, the rows of
+    responses that are not asked about.
     """
 
     contract: Contract
-    asking: Callable[[], ModuleType] = field(repr=False, kw_only=True)
+    load_module: Callable[[], ModuleType] = field(repr=False, kw_only=True)
     version: int
     # Columns whose lists have corresponding entries, such as positions and their entropies.
     alike: tuple[tuple[str, ...], ...] = ()
@@ -67,9 +68,9 @@ class Family:
     `compute` takes a model's traces and returns a row per response (signal_families/signal_computation.py); planning
     imports its module, so it imports heavy packages itself.
 
-    `per_item`: a response's signals depend on the other answers to its item. `asks`: the signals need a pass; with
-    `per_item`, each part of the pass has all responses to its items. `settings` is the class of its config section,
-    `signals.NAME`.
+    `per_item`: a response's signals depend on the other answers to its item. `requery`: the signals need this pass;
+    with `per_item`, each part of the pass has all responses to its items. `settings` is the class of its config
+    section, `signals.NAME`.
     """
 
     meaning: str
@@ -79,7 +80,7 @@ class Family:
         default=None, repr=False, kw_only=True
     )
     per_item: bool = False
-    asks: EnginePass | None = None
+    requery: EnginePass | None = None
     settings: type[Settings] | None = None
     # Whether it compares texts by the weights that its settings name: a subclass of
     # `study.semantic_clustering.backend_settings.TextModel`.

@@ -48,7 +48,7 @@ def add_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[st
     columns = {name: _numeric_column(features, name) for name in names}
     # A family computes all of its signals at once.
     incomplete = dict.fromkeys(FAMILY_OF[name] for name in names if columns[name].has_nulls())
-    for family in filter(needs_only_trace, incomplete):
+    for family in filter(can_compute_from_trace, incomplete):
         computed, _ = compute_signals(family, traces.lazy())
         for name in names:
             if name in computed.columns:
@@ -63,7 +63,11 @@ def _numeric_column(features: pl.DataFrame, name: str) -> pl.Series:
     return features[name].cast(pl.Float64, strict=False)
 
 
-def needs_only_trace(family: str) -> bool:
-    """Whether the trace of a response is enough for the family's signals of it."""
+def can_compute_from_trace(family: str) -> bool:
+    """Whether `compute_signals` gives a response's signals of the family from its trace alone.
+
+    Not those of `tokens`, which are the features; nor of a family with rules of its own, with signals over all answers
+    to an item, or with a pass, which asks the model again.
+    """
     declared = FAMILIES[family]
-    return family != TOKENS and find_rules(family) is None and not declared.per_item and declared.asks is None
+    return family != TOKENS and find_rules(family) is None and not declared.per_item and declared.requery is None

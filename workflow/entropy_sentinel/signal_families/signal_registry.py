@@ -43,13 +43,10 @@ def module_of(family: str) -> str:
 
 
 def load_requery_module(family: str) -> ModuleType:
-    """The module with `ask` and `unasked`, the questions that a family asks a model about its responses.
-
-    Only for families with `asks`, a second run of the model (EnginePass); its field `asking` imports the module.
-    """
-    requery = FAMILIES[family].asks
-    assert requery is not None
-    return requery.asking()
+    """The module that asks a model again about its responses (`ask`), or gives the rows of others (`unasked`)."""
+    requery = FAMILIES[family].requery
+    assert requery is not None  # only such families have a pass
+    return requery.load_module()
 
 
 def find_rules(family: str) -> Path | None:

@@ -47,9 +47,9 @@ FAMILY = Family(
     "how unlikely even the likeliest response to an item is: its beams are searched, on a GPU",
     (Signal("msp", "MSP", _MSP, "1", share=True),),
     per_item=True,
-    asks=EnginePass(
+    requery=EnginePass(
         BEAMS,
-        asking=_import_requery,
+        load_module=_import_requery,
         version=1,
         alike=(("texts", "logprobs", "lengths", "finish_reasons"),),
         # There is one search per item: for each beam, as many contexts as a response has tokens.

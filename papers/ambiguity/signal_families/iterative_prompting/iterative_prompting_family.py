@@ -114,9 +114,9 @@ FAMILY = Family(
     "how much an answer in the prompt changes the model's own answers: the model is asked about each pair, on a GPU",
     (Signal("ip", "IP", _IP, "nats"),),
     per_item=True,
-    asks=EnginePass(
+    requery=EnginePass(
         ITERATIVE_PROMPTS,
-        asking=_import_requery,
+        load_module=_import_requery,
         version=1,
         alike=(("distinct", "conditional_logprobs"),),
         # An upper bound: each of the first responses is scored after each of them, and after only the prompt.

@@ -63,9 +63,9 @@ FAMILY = Family(
         Signal("integer_max", "Likeliest integer", _MAX, "1", confident=True, share=True),
     ),
     # Only the first response to each item, because the prompt is the same.
-    asks=EnginePass(
+    requery=EnginePass(
         INTEGERS,
-        asking=_import_requery,
+        load_module=_import_requery,
         version=1,
         alike=(("values", "logprobs"), ("first_values", "first_logprobs")),
         first_responses=lambda settings: 1,

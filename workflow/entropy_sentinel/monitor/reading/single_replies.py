@@ -10,7 +10,7 @@ from entropy_sentinel.api.feature_frames import FeatureFrames
 from entropy_sentinel.api.input_checks import check_features
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.exclusion_reasons import UNREADABLE, ExclusionCode
-from entropy_sentinel.features.feature_computation import usable_features
+from entropy_sentinel.features.feature_computation import compute_usable_features
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.logs.chat_completion import read_completion
 from entropy_sentinel.logs.in_memory_logs import MEMORY_NAME, MemoryRecords, describe_place
@@ -64,7 +64,7 @@ def _read_directly(saved: FittedEstimator, replies: Sequence[Any], options: Slic
     """
     if len(replies) != 1 or saved.signals or options.by or (reply := read_completion(replies[0])) is None:
         return None
-    features = usable_features(reply.sampled, reply.top, reply.finish_reason)
+    features = compute_usable_features(reply.sampled, reply.top, reply.finish_reason)
     if features is None or not all(map(_is_finite, features.row(0)[: len(FEATURES)])):
         return None
     identity = {

@@ -61,8 +61,8 @@ class PartnerCheck(NamedTuple):
     verdict: PartnerVerdict
     n: int
     accuracy: float | None = None
-    at_least: float | None = None
-    at_most: float | None = None
+    partner_lower_bound: float | None = None
+    partner_upper_bound: float | None = None
     agreement: float | None = None
     sensitivity: float | None = None
     has_reference: bool = False

@@ -139,7 +139,7 @@ def count_pass_gpus(config: Config, family: str, model: str) -> int:
 
 def pass_settings(config: Config, family: str, model: str, benchmark: str) -> dict[str, Any]:
     """The settings that a family's pass depends on, besides the traces and items."""
-    requery = FAMILIES[family].asks
+    requery = FAMILIES[family].requery
     assert requery is not None  # only such families have a pass
     if source := find_imported_pass(config, family, model, benchmark):
         respondent: dict[str, Any] = {"source": source}

@@ -89,7 +89,7 @@ class Run(Settings):
     @property
     def asking_families(self) -> list[str]:
         """The further families that ask the model again about its responses."""
-        return [name for name in self.further_families if FAMILIES[name].asks]
+        return [name for name in self.further_families if FAMILIES[name].requery]
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def check_asking(
 
 def _find_unset_key(models: Mapping[str, Model], model: str, family: str) -> str | None:
     """The key that the config must still set for a model before it can be asked; None if there is none."""
-    requery = FAMILIES[family].asks
+    requery = FAMILIES[family].requery
     for key in requery.needed_of_servers if requery else ():
         if models[model].server is not None and models[model].unreported_facts().get(key) is None:
             return f"models.{model}.{key} is not set, and servers do not report it; set it"

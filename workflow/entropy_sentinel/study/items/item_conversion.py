@@ -136,12 +136,12 @@ def _make_number_reader(first: int) -> Callable[[str, Sequence[str]], int | None
 
 def _find_text(reference: str, options: Sequence[str]) -> int | None:
     for index, text in enumerate(options):
-        if _normalize(text) == _normalize(reference):
+        if _normalise_option(text) == _normalise_option(reference):
             return index
     return None
 
 
-def _normalize(text: str) -> str:
+def _normalise_option(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 

@@ -136,7 +136,7 @@ def read_answers(columns: str | Sequence[str], row: Row, where: str) -> list[lis
     """A row's right answers, each as a list of names with the displayed name first; None without answers.
 
     The answers are the list in one column, or the values of several columns. An answer is a text or a list of its
-    names; in tables of text, lists are JSON. Answers whose names are equal after `normalize_answer`, such as `Paris`
+    names; in tables of text, lists are JSON. Answers whose names are equal after `normalise_answer`, such as `Paris`
     and `PARIS!`, become one answer. Raises InputError for an answer without a name, and for a value that is neither
     text nor a number; the message begins with `where` (file and row).
     """
@@ -210,9 +210,9 @@ def _merge_answers(answers: Iterable[list[str]]) -> list[list[str]]:
     """Merge two answers if all names of one are also names of the other."""
     distinct: list[list[str]] = []
     for names in answers:
-        texts = set(map(normalize_answer, names))
+        texts = set(map(normalise_answer, names))
         for place, merged_names in enumerate(distinct):
-            merged_texts = set(map(normalize_answer, merged_names))
+            merged_texts = set(map(normalise_answer, merged_names))
             if texts <= merged_texts or merged_texts <= texts:
                 distinct[place] = list(dict.fromkeys([*merged_names, *names]))
                 break
@@ -221,7 +221,7 @@ def _merge_answers(answers: Iterable[list[str]]) -> list[list[str]]:
     return distinct
 
 
-def normalize_answer(text: str) -> str:
+def normalise_answer(text: str) -> str:
     """A text in lower case, without punctuation, the articles a, an, the, and repeated white space.
 
     This is the normalisation of SQuAD's evaluation (Rajpurkar et al., 2016), except that it keeps the sign and the

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from entropy_sentinel.study.items.row_fields import normalize_answer
+from entropy_sentinel.study.items.row_fields import normalise_answer
 from entropy_sentinel.study.semantic_clustering.backend_interface import Pair, Question
 from entropy_sentinel.study.semantic_clustering.backend_settings import GroupingSettings
 
@@ -30,9 +30,9 @@ class ExactBackend:
             numbers: dict[str, int] = {}
             for number, names in enumerate(question.answers):
                 for name in names:
-                    numbers.setdefault(normalize_answer(name), number)
+                    numbers.setdefault(normalise_answer(name), number)
             self._names[question] = numbers
-        text = normalize_answer(answer)
+        text = normalise_answer(answer)
         return self._names[question].get(text, text)
 
 

@@ -1,6 +1,6 @@
 """Stage `engine_pass`: ask the model again about its own responses, for a family of signals that needs it.
 
-A family with `asks` has a module of questions in a folder `requery` beside its declaration, with two functions that
+A family with `requery` has a module of questions in a folder `requery` beside its declaration, with two functions that
 return rows of its contract: `ask(part, engine, settings, asked_with)` for responses that can be asked about,
 `unasked(part, settings)` for the others. `part` has the columns of traces, model and benchmark, `question` and
 `reference`, and `prompt_ids`; in `unasked` only RESPONSE and the reason, `unusable`, are guaranteed. `settings` is the
@@ -81,7 +81,7 @@ def write_engine_pass(
     if "source" in settings:
         write_imported_pass(generations, settings, output)
         return
-    requery = FAMILIES[settings["family"]].asks
+    requery = FAMILIES[settings["family"]].requery
     assert requery is not None  # only such families have a pass
     responses = _read_responses(benchmark, generations, settings.get("unaskable"))
     study = Path(output).parents[3]
@@ -226,7 +226,7 @@ def write_imported_pass(generations: str, settings: ImportedPass, output: str) -
     Responses without a row get one with that reason; they, and rows for items outside the study, are counted in
     the log and in the provenance. Raises InputError for an unusable value.
     """
-    source, requery = settings["source"], FAMILIES[settings["family"]].asks
+    source, requery = settings["source"], FAMILIES[settings["family"]].requery
     assert requery is not None  # only such families have a pass
     responses = scan_traces(generations).select(RESPONSE).collect()
     frame, n_unused = import_pass(responses, source, requery)

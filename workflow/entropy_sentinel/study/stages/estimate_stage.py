@@ -92,7 +92,7 @@ def _estimate_view(
     training = select_training_rows(observations, group, settings)
     in_training = pl.col("benchmark").is_in(group.split("+"))
     rows = observations.filter(~in_training | (pl.col("split") == "test"))
-    domains = _summarize_domains(rows, in_training)
+    domains = _summarise_domains(rows, in_training)
     featured = rows.filter(_HAS_FEATURES)
     masks = _build_masks(featured)
     domains = domains.with_columns(
@@ -123,7 +123,7 @@ def select_labelled_rows(observations: pl.DataFrame, settings: EstimationSetting
     return TrainingRows(rows, rows["label"].to_numpy(), settings, domains, item_numbers(rows), groups, words)
 
 
-def _summarize_domains(rows: pl.DataFrame, in_training: pl.Expr) -> pl.DataFrame:
+def _summarise_domains(rows: pl.DataFrame, in_training: pl.Expr) -> pl.DataFrame:
     """One row per domain: role, true accuracy and counts."""
     usable = _HAS_FEATURES & _HAS_LABEL
     return rows.group_by("benchmark", maintain_order=True).agg(

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from entropy_sentinel.features.feature_computation import INPUT_COLUMNS, compute_features, missing_mass, start_after
+from entropy_sentinel.features.feature_computation import INPUT_COLUMNS, compute_features, start_after, summarise_top_k
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
 from entropy_sentinel.features.feature_settings import FeatureSettings
 from entropy_sentinel.schemas.arrow_lists import read_traces
@@ -20,4 +20,4 @@ def write_features(generations: str, settings: FeatureSettings, output: str) -> 
         traces = start_after(batch, token=settings["trace_after"], earlier=cut_after)
         parts.append(compute_features(traces, settings["vocabulary"]))
     frame = pl.concat(parts)
-    FEATURE_FRAME.write(frame, output, {**origin, **settings, "missing_mass": missing_mass(frame)})
+    FEATURE_FRAME.write(frame, output, {**origin, **settings, "missing_mass": summarise_top_k(frame)})

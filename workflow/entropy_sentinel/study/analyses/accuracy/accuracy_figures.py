@@ -138,7 +138,7 @@ def _draw_errors(axes: Axes, points: pl.DataFrame, over_all: pl.DataFrame, style
         axes.plot(binned["centre"], binned["median"], label="median of a bin, all domains", **thin)
 
 
-_COLORS = "RdBu"
+_COLOUR_MAP = "RdBu"
 # Cells this far from chance are dark, so their numbers are white.
 _DARK = 0.32
 _ROW, _COLUMN = 0.27, 0.44  # inches
@@ -181,7 +181,7 @@ def _draw_auroc(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None
     for cell in auroc.iter_rows(named=True):
         if cell["auroc"] is not None:
             shares[benchmarks.index(cell["benchmark"]), signals.index(cell["feature"])] = cell["auroc"]
-    axes.imshow(shares, cmap=_COLORS, vmin=0, vmax=1, aspect="auto")
+    axes.imshow(shares, cmap=_COLOUR_MAP, vmin=0, vmax=1, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
         if np.isfinite(share):
             color = "white" if abs(share - 0.5) > _DARK else "black"

@@ -45,12 +45,12 @@ def build_machine_summary(
     unanswered: Sequence[UnansweredDomain],
 ) -> dict[str, Any]:
     """The summary, JSON-serialisable; `default` is the name of the paper's default estimator."""
-    results = {headline.model: _summarize_headline(headline) for headline in headlines}
+    results = {headline.model: _summarise_headline(headline) for headline in headlines}
     models = []
     for validation in validations:
-        model_advice = [_summarize_advice(text) for text in advice if text.model == validation.model]
+        model_advice = [_summarise_advice(text) for text in advice if text.model == validation.model]
         about = {"advice": model_advice, "training_group": results.get(validation.model)}
-        models.append(_summarize_model(validation, default) | about)
+        models.append(_summarise_model(validation, default) | about)
     return {
         "study": label,
         "level": LEVEL,
@@ -67,7 +67,7 @@ def build_machine_summary(
     }
 
 
-def _summarize_model(validation: ModelValidation, default: str) -> dict[str, Any]:
+def _summarise_model(validation: ModelValidation, default: str) -> dict[str, Any]:
     return {
         "model": validation.model,
         "verdict": validation.verdict,
@@ -77,12 +77,12 @@ def _summarize_model(validation: ModelValidation, default: str) -> dict[str, Any
         "error_at_most": validation.error_at_most,
         "recommended": _list_numbers(validation.recommended)
         | {"method": validation.method, "method_reason": validation.method_reason},
-        "default": _summarize_method(validation.find_errors(default)),
-        "best": _summarize_method(validation.best),
-        "worst": validation.worst and _summarize_domain(validation.worst),
+        "default": _summarise_method(validation.find_errors(default)),
+        "best": _summarise_method(validation.best),
+        "worst": validation.worst and _summarise_domain(validation.worst),
         "coverage": [dict(row) for row in validation.coverage],
-        "left_out": [_summarize_domain(domain) for domain in validation.left_out],
-        "unlabelled": [_summarize_domain(domain) for domain in validation.unlabelled],
+        "left_out": [_summarise_domain(domain) for domain in validation.left_out],
+        "unlabelled": [_summarise_domain(domain) for domain in validation.unlabelled],
         "n_training": validation.n_training,
         "training_accuracy": validation.training_accuracy,
         "caution": validation.caution,
@@ -90,7 +90,7 @@ def _summarize_model(validation: ModelValidation, default: str) -> dict[str, Any
     }
 
 
-def _summarize_method(method: EstimatorErrors | None) -> dict[str, Any] | None:
+def _summarise_method(method: EstimatorErrors | None) -> dict[str, Any] | None:
     return None if method is None else _list_numbers(method)
 
 
@@ -99,28 +99,28 @@ def _list_numbers(method: EstimatorErrors) -> dict[str, Any]:
     return {name: value for name, value in asdict(method).items() if name != "errors"}
 
 
-def _summarize_domain(domain: DomainResult) -> dict[str, Any]:
+def _summarise_domain(domain: DomainResult) -> dict[str, Any]:
     return asdict(domain) | {"error": domain.error}
 
 
-def _summarize_advice(advice: Advice) -> dict[str, Any]:
+def _summarise_advice(advice: Advice) -> dict[str, Any]:
     fields = asdict(advice) | {"outside": advice.outside, "text": advice.text}
     return {key: value for key, value in fields.items() if key != "model"}
 
 
-def _summarize_headline(headline: Headline) -> dict[str, Any]:
+def _summarise_headline(headline: Headline) -> dict[str, Any]:
     """The results of one training group for one model."""
     chosen = headline.recommended
     return {
         "domains": [{key: row[key] for key in _GROUP_KEYS} for row in (*headline.domains, *headline.unlabelled)],
-        "scores": _summarize_scores(headline.scores),
+        "scores": _summarise_scores(headline.scores),
         "recommended": chosen
-        and {"method": chosen.method, "reason": chosen.reason, "scores": _summarize_scores(chosen.scores)},
+        and {"method": chosen.method, "reason": chosen.reason, "scores": _summarise_scores(chosen.scores)},
         "best_simple": headline.simple
-        and {"method": headline.simple, "scores": _summarize_scores(headline.simple_scores)},
+        and {"method": headline.simple, "scores": _summarise_scores(headline.simple_scores)},
         "caution": headline.caution,
     }
 
 
-def _summarize_scores(scores: Mapping[str, Score]) -> dict[str, Any]:
+def _summarise_scores(scores: Mapping[str, Score]) -> dict[str, Any]:
     return {scope: asdict(score) for scope, score in scores.items()}

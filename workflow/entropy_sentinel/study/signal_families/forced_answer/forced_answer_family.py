@@ -77,9 +77,9 @@ def _import_requery() -> ModuleType:
 FAMILY = Family(
     "how unsure the model is of its final answer while it writes the response: it is asked again, on a GPU",
     (Signal("eas", "EAS", _EAS, "bits"), Signal("mean_eas", "Mean EAS", _MEAN, "bits")),
-    asks=EnginePass(
+    requery=EnginePass(
         FORCED_ANSWERS,
-        asking=_import_requery,
+        load_module=_import_requery,
         version=2,  # retracted answers, and unboxed ones within a sentence, do not count
         alike=(("positions", "entropies", "missing_masses", "bounds"), ("options", "option_probabilities")),
         contexts_per_token=contexts_per_token,

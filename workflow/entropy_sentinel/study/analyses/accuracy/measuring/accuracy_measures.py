@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.estimator_settings import EstimationSettings
-from entropy_sentinel.features.feature_computation import missing_mass
+from entropy_sentinel.features.feature_computation import summarise_top_k
 from entropy_sentinel.schemas.estimate_schema import ESTIMATES
 from entropy_sentinel.schemas.file_sets import read_by_owner
 from entropy_sentinel.schemas.generation_schema import CUT_OFF
@@ -79,7 +79,7 @@ def build_domain_row(observations: pl.DataFrame) -> dict[str, Any]:
         "mean_tokens": observations["n_tokens"].mean(),
         "accuracy": usable["label"].mean(),
         "accuracy_whole": whole["label"].mean(),
-        **missing_mass(observations, "feature_reason"),
+        **summarise_top_k(observations, "feature_reason"),
         "reasons": json.dumps(dict(sorted(reasons.value_counts().iter_rows()))),
         "n_ambiguous": None if questions is None else questions[0],
         "n_questions": None if questions is None else questions[1],

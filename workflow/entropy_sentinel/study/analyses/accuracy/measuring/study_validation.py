@@ -231,7 +231,7 @@ def validate_model(observations: pl.DataFrame, settings: EstimationSettings) -> 
         reasons=record.reasons,
         method=method,
         method_reason=method_reason,
-        methods=tuple(_summarize_errors(validation) for validation in validations.values()),
+        methods=tuple(_summarise_errors(validation) for validation in validations.values()),
         coverage=tuple(map(asdict, record.coverage)),
         left_out=tuple(_list_left_out(record)),
         unlabelled=tuple(_estimate_unlabelled(observations, estimator, record.residuals, training)),
@@ -261,7 +261,7 @@ def _validate_estimators(observations: pl.DataFrame, settings: EstimationSetting
     return {name: validations[name] for name in settings["estimators"]}
 
 
-def _summarize_errors(validation: Validation) -> EstimatorErrors:
+def _summarise_errors(validation: Validation) -> EstimatorErrors:
     errors = {}
     for domain in validation.domains:
         if domain.estimated is not None:
