@@ -112,7 +112,8 @@ def measure_aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> It
     benchmark_rows = rows.filter(form=PAPER_FORM, source=settings["source"])
     for group_columns, group_rows, common_items in _split_groups(benchmark_rows, ("model", "benchmark")):
         for threshold, name in product(settings["thresholds"], ESTIMATOR_TITLES):
-            least_uncertainty, reason = math.log(threshold), _explain_missing(group_rows, name)
+            least_uncertainty = math.log(threshold)
+            reason = _explain_missing(group_rows, name)
             n_uncertain = (common_items["epistemic"] >= least_uncertainty).sum()
             row = {"threshold": threshold, "n_uncertain": n_uncertain, "estimator": name, "reason": reason}
             auroc = {}

@@ -157,7 +157,8 @@ def write_report(
     summary: str,
 ) -> None:
     """Write the page and the summary."""
-    concordance_rows, source = CONCORDANCES.read(concordances), settings["source"]
+    concordance_rows = CONCORDANCES.read(concordances)
+    source = settings["source"]
     summaries = list(make_summaries(concordance_rows, source))
     frequencies = describe_frequencies(concordance_rows, source)
     benchmark_rows = P_STARS.read(p_stars).filter(source=source)

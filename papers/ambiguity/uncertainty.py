@@ -40,7 +40,8 @@ def measure_uncertainty(
     model_p = impute_unseen(p, epsilon)
     if renormalise:
         model_p = model_p / model_p.sum()
-    total, aleatoric = float(-xlogy(true_p, model_p).sum()), float(entr(true_p).sum())
+    total = float(-xlogy(true_p, model_p).sum())
+    aleatoric = float(entr(true_p).sum())
     return Uncertainty(total, aleatoric, total - aleatoric)
 
 

@@ -79,7 +79,8 @@ def _draw_panel(axes: Axes, rows: pl.DataFrame, measure: str, correlation: dict[
     ):
         axes.set_title(f"{measure_title(measure)}\nno r: {correlation['reason']}", fontsize=8, wrap=True)
         return
-    x, y = rows["answer_entropy"].to_numpy(), rows[measure].to_numpy().astype(float)
+    x = rows["answer_entropy"].to_numpy()
+    y = rows[measure].to_numpy().astype(float)
     z = (y - y.mean()) / y.std()
     axes.scatter(x, z, s=10, color=BLUE, alpha=0.5, linewidths=0)
     slope, start = np.polyfit(x, z, 1)

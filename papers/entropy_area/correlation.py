@@ -63,7 +63,9 @@ def compute_correlation(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> 
 
 def _bootstrap_r(x: np.ndarray, y: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
     """Pearson's r of bootstrap samples of items, (n_resamples,); NaN if either number is constant."""
-    generator, n, batches = np.random.default_rng(seed), len(x), []
+    generator = np.random.default_rng(seed)
+    n = len(x)
+    batches = []
     batch_size = max(1, MAX_CELLS // n)
     for start in range(0, n_resamples, batch_size):
         sampled_items = generator.integers(n, size=(min(batch_size, n_resamples - start), n))

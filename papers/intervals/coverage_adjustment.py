@@ -144,7 +144,8 @@ def _fit_normalised(calibration: StatedIntervals, true: np.ndarray, level: float
 
 
 def _fit_mondrian(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
-    scores, group = nonconformity_scores(*calibration.bounds, true), _require_group(calibration)
+    scores = nonconformity_scores(*calibration.bounds, true)
+    group = _require_group(calibration)
     names, sizes = np.unique(group, return_counts=True)
     margins: dict[str, float] = {}
     merged_groups: list[str] = []

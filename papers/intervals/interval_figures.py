@@ -84,7 +84,8 @@ def figure_2_conformal(inputs: IntervalsFigureInputs) -> Drawing:
 def _draw_curve(axes: Axes, rows: pl.DataFrame, name: str, number: int) -> None:
     """Draw coverage by level, shifted slightly so that bars do not hide each other."""
     level_rows = rows.sort("level")
-    x, y = level_rows["level"].to_numpy() + 0.12 * number, 100 * level_rows["coverage"].to_numpy()
+    x = level_rows["level"].to_numpy() + 0.12 * number
+    y = 100 * level_rows["coverage"].to_numpy()
     ends = 100 * level_rows.select("coverage_lower", "coverage_upper").to_numpy().T
     axes.errorbar(
         x,

@@ -70,7 +70,8 @@ def compute_scores(adjusted: pl.DataFrame, too_far: pl.DataFrame) -> Rows:
     `too_far` has model, level and item_id of the statements that `find_too_far` finds.
     """
     for keys, half_rows in adjusted.group_by(_HALF_KEY, maintain_order=True):
-        common_rows, about = select_common_questions(half_rows), dict(zip(_HALF_KEY, keys, strict=True))
+        common_rows = select_common_questions(half_rows)
+        about = dict(zip(_HALF_KEY, keys, strict=True))
         far_items = too_far.filter(model=about["model"], level=about["level"])["item_id"]
         n_too_far = far_items.is_in(half_rows["item_id"].unique().implode()).sum()
         for (method,), rows in half_rows.group_by("method", maintain_order=True):

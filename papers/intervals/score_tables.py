@@ -129,7 +129,8 @@ def table_differences(inputs: IntervalsTableInputs) -> Table:
 
 def _compare_methods(calibration: pl.DataFrame, differences: pl.DataFrame) -> Iterator[dict[str, Any]]:
     for (model, level), level_rows in differences.group_by("model", "level", maintain_order=True):
-        scores, folds = calibration.filter(model=model, level=level), level_rows.filter(half=CALIBRATION)
+        scores = calibration.filter(model=model, level=level)
+        folds = level_rows.filter(half=CALIBRATION)
         chosen, _ = choose_method(scores, folds)
         coverage_by_method = dict(scores.select("method", "coverage").iter_rows())
         score_by_method = dict(folds.select("method", "score").iter_rows())

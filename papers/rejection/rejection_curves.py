@@ -101,7 +101,8 @@ def apply_threshold(
 
     The accuracy is NaN if none is kept. `counts` is as in `measure_curves`.
     """
-    is_kept, correct = np.asarray(scores, dtype=float) >= threshold, np.asarray(correct, dtype=bool)
+    is_kept = np.asarray(scores, dtype=float) >= threshold
+    correct = np.asarray(correct, dtype=bool)
     counts = np.ones((1, len(is_kept)), dtype=np.int64) if counts is None else counts
     n_kept = counts[:, is_kept].sum(axis=1)
     n_correct = counts[:, is_kept & correct].sum(axis=1)
@@ -116,7 +117,8 @@ def _find_largest_kept(
 
     Each response of a block adds tie_accuracy - accuracy to the surplus from before the block.
     """
-    surplus, deficit = correct_before - accuracy * n_before, accuracy - tie_accuracy
+    surplus = correct_before - accuracy * n_before
+    deficit = accuracy - tie_accuracy
     is_whole = surplus - deficit * sizes >= -_TOLERANCE
     n_partial = np.floor(
         np.divide(surplus, deficit, out=np.zeros_like(deficit), where=deficit > _TOLERANCE) + _TOLERANCE

@@ -114,7 +114,8 @@ def _apply_to_samples(
     slice_: Slice, assessor: str, threshold: float, sample_counts: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The share kept by an assessor's threshold and its accuracy, for each sample of all parts."""
-    scores, label = slice_.rows[assessor].to_numpy(), slice_.rows["label"].to_numpy()
+    scores = slice_.rows[assessor].to_numpy()
+    label = slice_.rows["label"].to_numpy()
     shares, accuracies = [], []
     for counts in sample_counts:
         share, accuracy = apply_threshold(threshold, scores, label, counts)

@@ -144,7 +144,8 @@ def write_report(
     """Write the page and the summary."""
     rows = read_by_owner(MEASURES, measures, {"model": models})
     group = find_training_group(settings["groups"], settings["headline_group"])
-    assessors, accuracies = settings["assessors"][group.group], settings["accuracies"]
+    assessors = settings["assessors"][group.group]
+    accuracies = settings["accuracies"]
     group_rows = rows.filter(pl.col("group") == group.group)
     save_report(
         __file__,

@@ -53,7 +53,8 @@ class Rejection(Analysis):
         """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
         kind_by_field = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
         names_by_field, lines = self.select_names(studied, kind_by_field)
-        named_groups, headline_groups = self._list_named_groups(studied), names_by_field["headline_group"]
+        named_groups = self._list_named_groups(studied)
+        headline_groups = names_by_field["headline_group"]
         group_names = [*(names_by_field["groups"] or named_groups), *headline_groups]
         groups = [name for name in named_groups if name in group_names]
         complete = {

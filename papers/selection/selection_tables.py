@@ -47,7 +47,8 @@ def _iterate_overlaps(selections: pl.DataFrame) -> Iterator[tuple[str, str, str,
         for (name,), part in model_rows.group_by("strategy", maintain_order=True):
             items[name] = set(part.select(ITEM).rows())
         for first, second in combinations(items, 2):
-            n_shared, n_union = len(items[first] & items[second]), len(items[first] | items[second])
+            n_shared = len(items[first] & items[second])
+            n_union = len(items[first] | items[second])
             yield str(model), str(first), str(second), n_shared, n_shared / n_union if n_union else None
 
 

@@ -94,7 +94,8 @@ def _bound_item(rows: pl.DataFrame) -> tuple[float | None, str | None]:
     answers = rows.filter(pl.col("sample").is_in(distinct[0].to_list())).drop_nulls("logprob")
     if len(answers) != len(distinct[0]) or (answers["conditional_logprobs"].list.len() != len(answers)).any():
         return None, "not every answer has its log-probabilities"
-    marginal, conditional = answers["logprob"].to_numpy(), np.array(answers["conditional_logprobs"].to_list())
+    marginal = answers["logprob"].to_numpy()
+    conditional = np.array(answers["conditional_logprobs"].to_list())
     return mutual_information(_scale_probabilities(marginal), _scale_probabilities(conditional)), None
 
 

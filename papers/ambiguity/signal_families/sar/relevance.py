@@ -74,7 +74,8 @@ def compute_sar(
 
     Raises ValueError if shapes do not match or an answer has no token.
     """
-    similarity_matrix, n = np.asarray(similarity, dtype=float), len(token_logprobs)
+    similarity_matrix = np.asarray(similarity, dtype=float)
+    n = len(token_logprobs)
     if similarity_matrix.shape != (n, n) or len(token_relevance) != n:
         raise ValueError(
             f"similarity must be ({n}, {n}) and token_relevance of {n} answers, got {similarity_matrix.shape} and "

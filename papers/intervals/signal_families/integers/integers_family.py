@@ -39,7 +39,8 @@ def compute_integer_signals(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """
     rows = INTEGERS.read(asked, [*RESPONSE, "logprobs", "reason"])
     responses = align_rows(traces, rows)
-    logprobs, p = pl.col("logprobs"), pl.element().exp() / pl.element().exp().sum()
+    logprobs = pl.col("logprobs")
+    p = pl.element().exp() / pl.element().exp().sum()
     return responses.select(
         # Very low log-probabilities underflow to 0 and add nothing; if all do, there is no distribution.
         integer_entropy=logprobs.list.eval(pl.when(p == 0).then(0.0).otherwise(-(p * p.log())))

@@ -159,7 +159,9 @@ def collect_material(config: Config, sample: AuditSample) -> pl.DataFrame:
 
     Raises InputError if a response has changed since the sample was drawn.
     """
-    layout, judge, parts = config.layout, sample.provenance["judge"], []
+    layout = config.layout
+    judge = sample.provenance["judge"]
+    parts = []
     for model, benchmark in sample.rows.select("model", "benchmark").unique(maintain_order=True).rows():
         path = layout.labels.format(judge=judge, model=model, benchmark=benchmark)
         cautions = LABELS.read(path, ["item_id", "sample", "caution"])

@@ -114,7 +114,8 @@ def add_answers(sample: AuditSample, new_file: Path, path: Path) -> tuple[int, i
     Returns how many are for responses of the sample, how many for others, and how many replace another answer. Raises
     InputError if none is for a response of the sample.
     """
-    new_answers, responses = read_answers(new_file), set(sample.rows.select(RESPONSE).rows())
+    new_answers = read_answers(new_file)
+    responses = set(sample.rows.select(RESPONSE).rows())
     used = {response: label for response, label in new_answers.items() if response in responses}
     if not used:
         raise InputError(f"{new_file}: none of its {len(new_answers)} answers is for a response of this sample")
@@ -150,7 +151,8 @@ def label_in_terminal(
     Answers that others save there meanwhile count too. `key` waits for a key. The function ends after the last answer,
     with `q`, and if there are no more keys.
     """
-    rows, responses = material.rows(named=True), material.select(RESPONSE).rows()
+    rows = material.rows(named=True)
+    responses = material.select(RESPONSE).rows()
     place = _find_next(responses, answers, 0)
     while place is not None:
         done = sum(response in answers for response in responses)

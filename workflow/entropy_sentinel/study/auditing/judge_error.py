@@ -149,7 +149,8 @@ def _list_domain_rows(
     sensitivity, specificity = _count_agreements(called_correct), _count_agreements(called_incorrect)
     domains = labelled.sort("model", "benchmark").group_by("model", "benchmark", maintain_order=True)
     for (model, benchmark), part in domains:
-        n, n_correct = int(part["n"].sum()), int(part.filter(verdict="correct")["n"].sum())
+        n = int(part["n"].sum())
+        n_correct = int(part.filter(verdict="correct")["n"].sum())
         share = corrected_share(n_correct, n, sensitivity=sensitivity, specificity=specificity)
         yield {
             "model": model,

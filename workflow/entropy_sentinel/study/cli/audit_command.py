@@ -74,10 +74,8 @@ def command(
                 f"{n_replaced} of them replaced an earlier answer, which is kept in {replaced_file(answers_path)}"
             )
         return
-    material, existing_answers = (
-        collect_material(config, sample),
-        read_answers(answers_path) if answers_path.exists() else {},
-    )
+    material = collect_material(config, sample)
+    existing_answers = read_answers(answers_path) if answers_path.exists() else {}
     if html is not None:
         from entropy_sentinel.study.auditing.auditor_answers import write_page
 

@@ -194,10 +194,8 @@ def serve(
 
     config = load_study(configfile)
     settings = served_settings(config, model)
-    words, environment = (
-        build_server_command(settings, host, port),
-        build_server_environment(settings, config.generation.threads),
-    )
+    words = build_server_command(settings, host, port)
+    environment = build_server_environment(settings, config.generation.threads)
     if show:
         variables = [f"{name}={value}" for name, value in environment.items()]
         typer.echo(shlex.join([*variables, *words]))

@@ -130,7 +130,8 @@ def _select_groups(config: Config) -> tuple[list[str], list[str]]:
 
 def _select_sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
     """The distinct sizes, as numbers, that leave a benchmark unseen, and a line for each other size."""
-    n_labelled, n_benchmarks = len(config.labelled_benchmarks), len(config.run.benchmarks)
+    n_labelled = len(config.labelled_benchmarks)
+    n_benchmarks = len(config.run.benchmarks)
     sizes: dict[int, SweepSize] = {}
     lines = []
     for sweep in config.run.sizes:

@@ -84,7 +84,8 @@ def select_sampling(config: Config, model: str) -> dict[str, Any]:
 
 def prompt_settings(config: Config, model: str) -> PromptSettings:
     """The prompt of a model; jobs get the text of a prompt from the config."""
-    name, variables = config.find_prompt_name(model), config.models[model].prompt_variables
+    name = config.find_prompt_name(model)
+    variables = config.models[model].prompt_variables
     prompt = config.generation_prompts[name]
     settings: PromptSettings = {"prompt": name, "prompt_version": prompt.version}
     if variables:

@@ -26,7 +26,8 @@ def find_missing_files(config: Config) -> list[str]:
     """
     needed = chain(_list_model_files(config), _list_benchmark_files(config), _list_judge_files(config))
     missing = {problem: path for path, problem in needed if not path.is_file()}
-    problems, relative = list(missing), [path for path in missing.values() if not path.is_absolute()]
+    problems = list(missing)
+    relative = [path for path in missing.values() if not path.is_absolute()]
     n_more = len(problems) - _MAX_LISTED
     lines = problems if n_more <= 0 else [*problems[:_MAX_LISTED], f"{n_more} more files are missing"]
     if relative:

@@ -56,7 +56,8 @@ def list_visible_devices(environment: Mapping[str, str]) -> list[str] | None:
     """The UUIDs of the GPUs that an engine in this environment may use; None without GPUs."""
     if is_cpu_build() and DEVICES_VARIABLE not in environment:
         return None
-    gpus, selection = _list_gpus(environment.get(DEVICES_VARIABLE)), environment.get(VISIBLE_VARIABLE)
+    gpus = _list_gpus(environment.get(DEVICES_VARIABLE))
+    selection = environment.get(VISIBLE_VARIABLE)
     if selection is None:
         return _flatten_devices(gpus) or None
     return [_find_uuid(name.strip(), gpus) for name in selection.split(",") if name] or None

@@ -159,7 +159,8 @@ def find_next_token_type_problem(reply: Any) -> Problem | None:
 
 def find_next_token_value_problem(reply: NextToken) -> Problem | None:
     """The first impossible value of a NextToken whose types fit."""
-    logprobs, ids = np.asarray(reply.logprobs, np.float32), np.asarray(reply.token_ids)
+    logprobs = np.asarray(reply.logprobs, np.float32)
+    ids = np.asarray(reply.token_ids)
     if not len(logprobs):
         return None
     if problem := _number_problem("logprobs", logprobs):

@@ -138,7 +138,8 @@ class VllmEngine:
 
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
         """Each prompt as `answer` would send it."""
-        tokenizer, variables = self._engine.get_tokenizer(), self._template_variables()
+        tokenizer = self._engine.get_tokenizer()
+        variables = self._template_variables()
         prompts = []
         for chat in chats:
             if isinstance(chat, str):
@@ -199,7 +200,8 @@ class VllmEngine:
         if isinstance(chat, str):
             (request,) = self._engine.enqueue(chat, sampling, **shared)
         else:
-            messages, variables = [dict(message) for message in chat], self._template_variables()
+            messages = [dict(message) for message in chat]
+            variables = self._template_variables()
             (request,) = self._engine.enqueue_chat(messages, sampling, chat_template_kwargs=variables, **shared)
         return strip_id_suffix(request)
 

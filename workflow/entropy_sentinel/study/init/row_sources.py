@@ -223,7 +223,8 @@ def split_log(
 def _write_domain(part: pl.DataFrame, name: str, model: str, folder: Path) -> Rows:
     """Write the three files of one domain; items are numbered like in the stage `benchmarks`."""
     rows = folder / "benchmarks" / f"{name}.jsonl"
-    traces, labels = folder / "traces" / f"{name}.parquet", folder / "labels" / model / f"{name}.parquet"
+    traces = folder / "traces" / f"{name}.parquet"
+    labels = folder / "labels" / model / f"{name}.parquet"
     for path in (rows, traces, labels):
         path.parent.mkdir(parents=True, exist_ok=True)
     with rows.open("w", encoding="utf-8") as lines:

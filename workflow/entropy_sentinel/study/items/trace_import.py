@@ -183,7 +183,8 @@ def build_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
 
 def _build_checks(samples: int, has_samples: bool) -> dict[str, tuple[pl.Expr, str]]:
     """For each column of traces an expression that is true for unusable rows, and the rule that they break."""
-    steps, reason = pl.col("token_logprobs").list.len(), pl.col("finish_reason")
+    steps = pl.col("token_logprobs").list.len()
+    reason = pl.col("finish_reason")
     too_many = f"must be below generation.samples, {samples}"
     if not has_samples:
         too_many = f"must occur once per sample; there are {samples} (generation.samples)"
@@ -214,7 +215,8 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, d
         has_samples = "sample" in pl.read_parquet_schema(source)
     else:
         table = read_label_file(Path(source), _LABEL_COLUMNS)
-        labels, has_samples = convert_columns(table, source, LABELS, nullable_by_column), "sample" in table.columns
+        labels = convert_columns(table, source, LABELS, nullable_by_column)
+        has_samples = "sample" in table.columns
     if has_samples:
         refuse_rows(
             labels, source, {"sample": (has_unknown_sample(responses), "must belong to a response of the model")}

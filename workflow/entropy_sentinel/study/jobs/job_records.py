@@ -206,7 +206,8 @@ def _find_stated_differences(settings: Mapping[str, Any], output: str) -> list[s
 
 def find_different_settings(settings: Mapping[str, Any], provenance: Mapping[str, Any]) -> list[str]:
     """The names of settings that the provenance of a file states, with another value."""
-    stated, settings = remove_places({**provenance, **provenance.get("pass", {})}), remove_places(_to_json(settings))
+    stated = remove_places({**provenance, **provenance.get("pass", {})})
+    settings = remove_places(_to_json(settings))
     if "labelled_by" in provenance:
         stated["judge"] = provenance["labelled_by"]
     names = stated.keys() & (_IMPORTED_KEYS if "source" in stated else settings.keys() - _IGNORED_KEYS)

@@ -24,7 +24,8 @@ def check_versions() -> None:
 
     A package that is missing on either side is not compared: the generation environment has no scikit-learn.
     """
-    planned, installed = json.loads(os.environ.get(_VARIABLE, "{}")), list_installed_versions()
+    planned = json.loads(os.environ.get(_VARIABLE, "{}"))
+    installed = list_installed_versions()
     for name in planned.keys() & installed.keys():
         if planned[name] != installed[name]:
             raise VersionError(

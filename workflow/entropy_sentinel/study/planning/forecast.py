@@ -179,7 +179,9 @@ def describe_forecast(config: Config, on_cpu: bool = False) -> list[Part]:
     With `on_cpu`, engines run on CPUs.
     """
     outlook = Outlook(config, plan_files(config))
-    rates, judge_work, pass_work = outlook.rates, plan_judging(outlook), plan_passes(outlook)
+    rates = outlook.rates
+    judge_work = plan_judging(outlook)
+    pass_work = plan_passes(outlook)
     measured = read_measurements(config)
     costs = forecast_costs(outlook, judge_work, pass_work, on_cpu, measured)
     rows = []

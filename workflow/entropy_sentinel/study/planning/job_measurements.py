@@ -85,7 +85,9 @@ def measured_speed(config: Config, model: str, generations: Sequence[JobMeasurem
             continue
         sums = read_frame(pl.scan_parquet(path).select(pl.col("n_tokens").sum()))
         if sums is not None and job.wall_s:
-            tokens, seconds, n_jobs = tokens + sums.item(), seconds + job.wall_s, n_jobs + 1
+            tokens += sums.item()
+            seconds += job.wall_s
+            n_jobs += 1
     return MeasuredRate(tokens / seconds, n_jobs) if tokens else None
 
 
@@ -105,7 +107,9 @@ def measured_search_cpu_s(config: Config, estimates: Sequence[JobMeasurement]) -
         groups = groups_by_batch.get(job.path.stem, [job.path.stem])  # a job estimates one group, or a batch of them
         n_searches = sum(searches_by_group.get(group, 0.0) for group in groups)  # 0: a group of an earlier config
         if job.cpu_s is not None and n_searches:
-            seconds, searches, n_jobs = seconds + job.cpu_s, searches + n_searches, n_jobs + 1
+            seconds += job.cpu_s
+            searches += n_searches
+            n_jobs += 1
     return MeasuredRate(seconds / searches, n_jobs) if searches else None
 
 

@@ -75,10 +75,12 @@ def _count_responses(
 def _estimate_costs(
     outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, model: str, responses: int, left: int
 ) -> Judging:
-    settings, (rates, _) = outlook.config.judges[judge], outlook.rates[model]
+    settings = outlook.config.judges[judge]
+    rates, _ = outlook.rates[model]
     prices = settings.prices
     longest = outlook.max_response_tokens(model)
-    prompt, reply = min(rates.tokens_per_response, longest) + _TEMPLATE_TOKENS, rates.tokens_per_judgement
+    prompt = min(rates.tokens_per_response, longest) + _TEMPLATE_TOKENS
+    reply = rates.tokens_per_judgement
     calls = _sum_accounts(accounts, "calls")
     if calls:
         prompt, reply = (

@@ -42,7 +42,9 @@ def plan_passes(outlook: Outlook) -> list[Passes]:
 
 
 def _plan_model_passes(outlook: Outlook, family: str, model: str) -> Passes:
-    config, (rates, _), requery = outlook.config, outlook.rates[model], FAMILIES[family].requery
+    config = outlook.config
+    rates, _ = outlook.rates[model]
+    requery = FAMILIES[family].requery
     assert requery is not None  # only such families have passes
     template = config.layout.passes
     n_left = n_jobs = 0

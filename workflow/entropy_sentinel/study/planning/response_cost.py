@@ -59,7 +59,8 @@ def count_responses(
     items = count_items(config)
     counts = {}
     for model, benchmark in product(config.run.models, items):
-        n_items, path = items[benchmark], find_generations_file(config, model, benchmark)
+        n_items = items[benchmark]
+        path = find_generations_file(config, model, benchmark)
         planned = n_items and n_items * config.count_samples(model)
         if (model, benchmark) in reusable:
             counts[model, benchmark] = ResponseCount(planned, (), is_finished=True)

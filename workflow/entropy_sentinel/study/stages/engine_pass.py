@@ -130,7 +130,8 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
     """The rows of all responses: those already in `parts`, and those from new requests."""
     usable = responses.filter(pl.col("unusable").is_null())
     unusable = responses.filter(pl.col("unusable").is_not_null())
-    requery_module, rows = load_requery_module(settings["family"]), parts.read()
+    requery_module = load_requery_module(settings["family"])
+    rows = parts.read()
     engine, n_done, start = None, 0, time.monotonic()
     # Repeats only if a part proves damaged at the end.
     while pending := _list_pending_parts(usable, rows, FAMILIES[settings["family"]].per_item):
@@ -139,7 +140,8 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
         for part in pending:
             parts.append(_ask_part(part, engine, settings, requery_module), engine.provenance)
             n_done += len(part)
-            speed, n_pending = n_done / (time.monotonic() - start), sum(map(len, pending)) - n_done
+            speed = n_done / (time.monotonic() - start)
+            n_pending = sum(map(len, pending)) - n_done
             log.info(
                 "%d of %d responses, %.1f a second, %.0f s left",
                 len(usable) - n_pending,

@@ -137,7 +137,8 @@ def _summarise_domains(rows: pl.DataFrame, in_training: pl.Expr) -> pl.DataFrame
 
 def _build_masks(featured: pl.DataFrame) -> dict[str, np.ndarray]:
     """The mask of each domain's rows, and under `<domain> labelled` that of its labelled rows."""
-    benchmark, labelled = featured["benchmark"].to_numpy(), featured["label"].is_not_null().to_numpy()
+    benchmark = featured["benchmark"].to_numpy()
+    labelled = featured["label"].is_not_null().to_numpy()
     masks = {}
     for name in featured["benchmark"].unique(maintain_order=True):
         masks[name] = benchmark == name

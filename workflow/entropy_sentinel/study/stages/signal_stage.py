@@ -21,7 +21,9 @@ def write_signals(
     `settings` and further files, `inputs`, are the other arguments of the family's `compute`. The provenance includes
     the facts that it returns.
     """
-    traces, origin, settings = scan_traces(generations), read_provenance(generations), dict(settings or {})
+    traces = scan_traces(generations)
+    origin = read_provenance(generations)
+    settings = dict(settings or {})
     responses = traces.select(RESPONSE).collect()
     values, facts = compute_signals(family, traces, **inputs, **settings)
     contract = signal_contract(FAMILIES[family])

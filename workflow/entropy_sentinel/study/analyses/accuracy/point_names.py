@@ -65,7 +65,8 @@ def name_points(
 def _place_name(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: float) -> None:
     """Write a name into its box, aligned to the side of its point, because its width varies with the resolution."""
     to_data = axes.transData.inverted()
-    (left, lower), (right, upper) = box[:2] + _AROUND[0] / 2, box[2:] - _AROUND[0] / 2
+    left, lower = box[:2] + _AROUND[0] / 2
+    right, upper = box[2:] - _AROUND[0] / 2
     side: Literal["left", "right", "center"] = "center"
     x = (left + right) / 2
     if pixel[0] < box[0]:

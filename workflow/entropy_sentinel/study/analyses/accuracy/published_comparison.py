@@ -118,7 +118,9 @@ def compare_table(name: str, inputs: AccuracyTableInputs) -> Table | None:
     paper_values = paper_values.drop("table", strict=False).with_columns(pl.col("^k$").cast(pl.Int64))
     order: Literal["left", "right"] = "left"
     if "benchmark" in paper_values.columns:
-        study_values, paper_values, order = _pivot_benchmarks(study_values), _pivot_benchmarks(paper_values), "right"
+        study_values = _pivot_benchmarks(study_values)
+        paper_values = _pivot_benchmarks(paper_values)
+        order = "right"
     numbers = [
         column for column in paper_values.columns if column not in published.keys and column in study_values.columns
     ]
@@ -151,7 +153,9 @@ def _tabulate_differences(joined: pl.DataFrame, name: str, keys: Sequence[str], 
     if any(reasons):
         columns.append(pl.Series("Why they differ", [reason or "" for reason in reasons]))
     for number in numbers:
-        heading, study_value, paper_value = _HEADINGS.get(number, number), pl.col(f"{number}: ours"), pl.col(number)
+        heading = _HEADINGS.get(number, number)
+        study_value = pl.col(f"{number}: ours")
+        paper_value = pl.col(number)
         columns += [
             study_value.alias(heading),
             paper_value.alias(f"{heading}: paper"),

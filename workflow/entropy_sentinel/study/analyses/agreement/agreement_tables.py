@@ -85,7 +85,8 @@ def table_errors(inputs: AgreementTableInputs) -> Table:
     titles = {group.group: group.title for group in groups}
     names = {name: estimator_title(name) for name in inputs.errors["best"].drop_nulls().unique()}
     named_rows = inputs.errors.with_columns(pl.col("group").replace(titles), pl.col("best").replace(names))
-    rows, missing = named_rows.sort("model", "group", maintain_order=True), named_rows.drop_nulls("reason")
+    rows = named_rows.sort("model", "group", maintain_order=True)
+    missing = named_rows.drop_nulls("reason")
     headings = {
         "model": "Model",
         "group": "Training group",

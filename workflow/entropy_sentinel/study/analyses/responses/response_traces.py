@@ -160,7 +160,9 @@ def read_responses(
         if which not in traces:
             continue
         item_id, sample = which
-        row, item, label = traces[which], items.get(item_id, {}), labels.get(which, {})
+        row = traces[which]
+        item = items.get(item_id, {})
+        label = labels.get(which, {})
         response = AnnotatedResponse(
             item_id,
             sample,

@@ -98,7 +98,8 @@ def _ask_hub(needed: Mapping[str, HubFiles], check_access: Callable[..., "Access
 def _describe_answer(key: str, files: HubFiles, answer: "Access") -> Iterator[Problem]:
     from entropy_sentinel.hub.hub_files import Access, format_page_url
 
-    page, what = format_page_url(files.kind, files.repo_id), f"{files.kind} {files.repo_id}"
+    page = format_page_url(files.kind, files.repo_id)
+    what = f"{files.kind} {files.repo_id}"
     if answer is Access.GATED:
         message = f"{what} is gated, and this account has no access"
         remedy = f"Accept its licence at {page}, and run `export HF_TOKEN=...` in the shell that starts Snakemake."

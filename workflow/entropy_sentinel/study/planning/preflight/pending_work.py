@@ -79,7 +79,9 @@ class PendingWork:
     @property
     def comparing_families(self) -> dict[str, TextModel]:
         """Sections of the families of signals that are to compare texts, by name."""
-        config, template, pairs = self.config, self.config.layout.signals, [*self._pairs]
+        config = self.config
+        template = self.config.layout.signals
+        pairs = [*self._pairs]
         return {
             family: section
             for family, section in select_comparing_families(config).items()
@@ -112,7 +114,8 @@ class PendingWork:
 
         They may be if their responses are not new; the jobs compare the content.
         """
-        study, template = Path(self.config.layout.results), self.config.layout.labels
+        study = Path(self.config.layout.results)
+        template = self.config.layout.labels
         for name, model, benchmark in self.labels[judge]:
             file = Path(template.format(judge=name, model=model, benchmark=benchmark))
             if (model, benchmark) in self.new_responses or not (has_store() or any(sibling_files(file, study))):

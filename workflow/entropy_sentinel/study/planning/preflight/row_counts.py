@@ -19,7 +19,8 @@ def find_small_groups(config: Config) -> Iterator[Problem]:
     if not groups:
         return
     training = _training_counts(config)
-    least, samples = 2 * config.estimation.folds, min(map(config.count_samples, config.run.models))
+    least = 2 * config.estimation.folds
+    samples = min(map(config.count_samples, config.run.models))
     small: dict[str, int] = {}
     for group in groups:
         counts = [training[name] for name in group.split("+")]

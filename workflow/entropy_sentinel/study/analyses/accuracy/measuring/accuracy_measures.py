@@ -59,7 +59,8 @@ def compute_auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 def build_domain_row(observations: pl.DataFrame) -> dict[str, Any]:
     """The row of contract DOMAINS for one domain of one model."""
-    label, featureless = observations["label"], observations["feature_reason"].is_not_null()
+    label = observations["label"]
+    featureless = observations["feature_reason"].is_not_null()
     usable = observations.filter(label.is_not_null() & ~featureless)
     cut_off, whole = observations.filter(CUT_OFF), usable.filter(~CUT_OFF)
     questions = count_ambiguous_questions(observations)
