@@ -60,6 +60,7 @@ def measure_uncertainties(aligned: pl.DataFrame, settings: UncertaintySettings) 
 def _measure_forms(
     item_classes: pl.DataFrame, right_answers: pl.DataFrame, settings: UncertaintySettings
 ) -> Iterator[tuple[str, Uncertainty]]:
+    """Yield an item's uncertainties by form; those with a Dirichlet posterior need the counts of all right answers."""
     epsilon, p_star = settings["epsilon"], item_classes["p_star"].to_numpy()
     p, frequency = _fill_nan(item_classes["p"]), _fill_nan(item_classes["frequency"])
     yield PAPER_FORM, measure_uncertainty(p_star, p, epsilon)

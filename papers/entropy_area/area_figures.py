@@ -73,6 +73,7 @@ def figure_2_correlations(inputs: AreaFigureInputs) -> Drawing:
 
 
 def _draw_panel(axes: Axes, rows: pl.DataFrame, measure: str, correlation: dict[str, Any]) -> None:
+    """Draw a standardised measure by answer entropy, with its regression line, or say why there is no correlation."""
     style_axes(axes)
     if explain_no_correlation(rows["answer_entropy"], rows["answer_entropy"]) or explain_no_correlation(
         rows[measure], rows[measure]

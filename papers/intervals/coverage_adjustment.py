@@ -144,6 +144,7 @@ def _fit_normalised(calibration: StatedIntervals, true: np.ndarray, level: float
 
 
 def _fit_mondrian(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
+    """A margin for each group; the smallest groups are merged until they reach the level together."""
     scores = nonconformity_scores(*calibration.bounds, true)
     group = _require_group(calibration)
     names, sizes = np.unique(group, return_counts=True)

@@ -69,6 +69,7 @@ class FittedMethods:
         return adjusted
 
     def _adjust(self, method: str, level: float, questions: Questions) -> AdjustedIntervals:
+        """The stated intervals after an adjustment, which is fitted on the calibration questions that have one."""
         usable = ~np.isnan(self.calibration.first(level)[0])
         usable_intervals = _make_stated_intervals(self.calibration.take(usable), level)
         adjustment = coverage_adjustment.fit_adjustment(
@@ -97,6 +98,7 @@ class FittedMethods:
         return AdjustedIntervals((ends[0], ends[1]))
 
     def _temperature_search(self, level: float, questions: Questions) -> AdjustedIntervals:
+        """Quantiles of the answers sampled at the temperature that is best on the calibration questions."""
         samples = self.calibration.samples_by_temperature
         readable = np.all([~np.isnan(draws).all(axis=1) for draws in samples.values()], axis=0)
         if not readable.any():
@@ -233,6 +235,7 @@ def _apply_to_parts(parts: Sequence[Part], level: float, method: str) -> tuple[l
 
 
 def _make_rows(about: dict[str, Any], adjusted: AdjustedIntervals, questions: Questions) -> Rows:
+    """Yield rows of ADJUSTED_INTERVALS, one for each question; limits are null for a question without an interval."""
     for item, true, lower, upper in zip(questions.item_id, questions.true, *adjusted.ends, strict=True):
         has_interval = not np.isnan(lower)
         yield about | {

@@ -101,6 +101,7 @@ def select_common_questions(adjusted: pl.DataFrame) -> pl.DataFrame:
 
 
 def _summarise_scores(rows: pl.DataFrame, level: float) -> dict[str, float | None]:
+    """Mean and median Winkler score and mean width of the intervals in `rows`."""
     if rows.is_empty():
         return {"n_common": 0, "score": None, "median_score": None, "width": None}
     lower, upper, true = _extract_limits(rows)
@@ -190,6 +191,7 @@ def compute_sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[st
 def _measure_sets(
     distributions: Sequence[Distribution], true: Sequence[int], alpha: float, temperature: float
 ) -> dict[str, float]:
+    """Shares of the right answers in the smallest set, in the interval around it, and in that at the temperature."""
     in_set = []
     for distribution, answer in zip(distributions, true, strict=True):
         in_set.append(answer in find_smallest_set(*distribution, 1 - alpha))

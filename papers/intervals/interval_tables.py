@@ -91,6 +91,7 @@ def table_parsing(inputs: IntervalsTableInputs) -> Table:
 
 
 def _compute_shares(answers: pl.DataFrame, axis: str) -> Iterator[dict[str, object]]:
+    """Yield for each variant, request and benchmark the share of answers used, and of each reason why not."""
     for (variant, value, benchmark), group_answers in answers.group_by("model", axis, "benchmark", maintain_order=True):
         request = f"{value:g} %" if axis == "level" else f"integer, temperature {value:g}"
         yield {

@@ -128,6 +128,7 @@ def table_differences(inputs: IntervalsTableInputs) -> Table:
 
 
 def _compare_methods(calibration: pl.DataFrame, differences: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield a row for each method: its scores on both halves, and whether the calibration half chooses it."""
     for (model, level), level_rows in differences.group_by("model", "level", maintain_order=True):
         scores = calibration.filter(model=model, level=level)
         folds = level_rows.filter(half=CALIBRATION)
@@ -192,6 +193,7 @@ def _compute_reductions(
 def _make_reduction_row(
     source: str, level: str, n: Any, base: float, conformal: float, paper_drop: tuple[float | None, float | None]
 ) -> dict[str, Any]:
+    """A row of the table; `paper_drop` is the drop that the paper states, in points and in per cent."""
     return {
         "Whose": source,
         "Level": level,

@@ -133,6 +133,7 @@ def _write_readings(
     contract: Contract,
     output: str,
 ) -> None:
+    """Write what `parse` reads in each response, with the probability of the response and the constants `about`."""
     probability = pl.col("token_logprobs").cast(pl.List(pl.Float64)).list.sum().exp()
     columns = (*RESPONSE, "text", "finish_reason", probability.alias("probability"))
     frame = pl.concat([scan_traces(path).select(columns).collect() for path in generations])

@@ -158,6 +158,7 @@ def _choose_line_styles(names: Sequence[str]) -> dict[str, tuple[str, Any]]:
 def _draw_panel(
     axes: Axes, panel: AssessorPanel, line_styles: dict[str, tuple[str, Any]], accuracies: Sequence[float]
 ) -> None:
+    """Draw the accuracy of the responses that are left by the share that is rejected, a line for each assessor."""
     correct, n = panel.rows["label"].to_numpy(), len(panel.rows)
     for accuracy in accuracies:
         axes.axhline(accuracy, color="0.85", linewidth=0.7, zorder=1)

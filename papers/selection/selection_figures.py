@@ -33,6 +33,7 @@ def figure_selections(inputs: SelectionInputs) -> Drawing:
 
 
 def _draw_overlap(axes: Axes, selections: pl.DataFrame) -> None:
+    """Draw for every two strategies how many items both select, and the Jaccard index."""
     names = selections["strategy"].unique(maintain_order=True).to_list()
     position = {name: number for number, name in enumerate(names)}
     shares = np.eye(len(names))

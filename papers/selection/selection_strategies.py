@@ -47,6 +47,7 @@ def read_candidates(model: str, files: Iterable[CandidateFiles], tries: int, ans
 
 
 def _read_benchmark(files: CandidateFiles, tries: int, answer: str) -> pl.DataFrame:
+    """The candidates of one benchmark, with pass rate and EAS, or the reasons why they have none."""
     items = BENCHMARKS.read(files.items, ["item_id", "question", "reference"]).drop_nulls("reference")
     benchmark = Path(files.items).stem
     responses = GENERATIONS.read(files.generations, [*SAMPLE, "n_tokens"]).sort(SAMPLE)

@@ -42,6 +42,7 @@ def measure_overlaps(selections: pl.DataFrame) -> pl.DataFrame:
 
 
 def _iterate_overlaps(selections: pl.DataFrame) -> Iterator[tuple[str, str, str, int, float | None]]:
+    """Yield model, two strategies, the number of items that both select, and the Jaccard index."""
     for (model,), model_rows in selections.group_by("model", maintain_order=True):
         items: dict[object, set[tuple[object, ...]]] = {}
         for (name,), part in model_rows.group_by("strategy", maintain_order=True):

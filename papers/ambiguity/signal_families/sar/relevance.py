@@ -221,6 +221,7 @@ def _list_pairs(item: _Item) -> list[TextPair]:
 
 
 def _compute_item_score(item: _Item, scores: Mapping[TextPair, float]) -> float:
+    """SAR of an item: a token is as relevant as the answer without it is unlike the answer with it."""
     relevance, similarity = [], []
     for answer in item.answers:
         token_relevance = [_SINGLE_TOKEN_RELEVANCE]

@@ -104,6 +104,7 @@ def _sum_series(numbers: pl.Series) -> float:
 
 
 def _estimate_kappa(judged: pl.DataFrame) -> Interval:
+    """Cohen's kappa of people and judge, from weights that are scaled to their effective number of answers."""
     scale = weighted_sample_size(judged["weight"]) / _sum_series(judged["weight"])
 
     def count_answers(verdict: str) -> list[float]:
@@ -125,6 +126,7 @@ def _list_agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator
 
 
 def _make_agreement_row(by: str, rows: pl.DataFrame, key: dict[str, str]) -> dict[str, Any]:
+    """How far people and judge agree in `rows`, a part of the answers: `by` names its kind, `key` the part itself."""
     share = _estimate_share(rows)
     return {
         "by": by,

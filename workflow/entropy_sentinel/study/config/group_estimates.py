@@ -131,6 +131,7 @@ def estimator_batches(config: Config) -> dict[str, list[str]]:
 
 
 def _batches(config: Config, rule: str, wildcard: str, *parts: list[str]) -> dict[str, list[str]]:
+    """The groups of each job by its rule: at most `groups_per_job` of one of the `parts`; 1: one rule for all."""
     size = config.estimation.groups_per_job
     if size == 1:
         return {rule: [wildcard]}

@@ -24,6 +24,7 @@ def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> 
 
 
 def _build_judge_settings(config: Config, judge: str, benchmark: str | None) -> JudgeSettings:
+    """The settings that a judge's labels depend on; `members` has those of the judges that it combines."""
     settings = config.judges[judge]
     server = _build_server_settings(config, settings.served_by) if settings.served_by else None
     tracked = settings.tracked(config.judge_prompts, server)

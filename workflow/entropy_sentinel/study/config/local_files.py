@@ -82,6 +82,7 @@ def _list_benchmark_files(config: Config) -> Iterator[tuple[Path, str]]:
 
 
 def _list_judge_files(config: Config) -> Iterator[tuple[Path, str]]:
+    """Yield each local file that a judge needs, and the error if it is missing."""
     run = config.run
     for judge, model, benchmark in product(run.judges, run.models, run.benchmarks):
         for name in config.basic_judges(judge, benchmark):

@@ -181,6 +181,7 @@ def extend_models(models: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _extend_model(name: str, models: Mapping[str, Any], descendants: tuple[str, ...]) -> Any:
+    """A model's section, merged over that of the model it extends; `descendants` led to it, from the first."""
     section = models[name]
     if not isinstance(section, Mapping) or not isinstance(section.get("extends"), str):
         return section

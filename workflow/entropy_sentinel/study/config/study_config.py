@@ -243,6 +243,7 @@ class Config(Settings):
             raise ValueError(f"{key}: models.{name} must have a 'revision', the commit of its weights")
 
     def _check_no_server(self, key: str, names: list[str]) -> None:
+        """Refuse judges whose server is started by their own jobs only: others would ask a server that does not run."""
         for name in names:
             if self.judges[name].served_by:
                 raise ValueError(

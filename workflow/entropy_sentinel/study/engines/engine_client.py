@@ -96,6 +96,7 @@ class SharedEngine:
         return texts
 
     def _call(self, name: str, *arguments: object) -> Any:
+        """The engine's one answer to a call; if the engine ends, the call is repeated with another one."""
         while True:
             try:
                 (value,) = self._ask(name, arguments)

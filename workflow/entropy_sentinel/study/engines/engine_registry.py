@@ -28,6 +28,7 @@ def _load_kinds() -> dict[str, type[Model]]:
 
 
 def _load_engines() -> dict[str, "Callable[[], EngineFactory]"]:
+    """The functions that load the engines of all kinds of models, by the engine's name."""
     engines: dict[str, Callable[[], EngineFactory]] = {}
     for name, kind in KINDS.items():
         # Kinds with the same function may share an engine.

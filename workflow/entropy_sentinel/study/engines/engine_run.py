@@ -84,6 +84,7 @@ def _serve_job(client: socket.socket, secret: str) -> None:
 
 
 def _start_requested_engine(job: Connection, channel: socket.socket) -> None:
+    """Start the engine that a job asks for, with the descriptors it sends: its log, and the engine's locks."""
     engine, environment, n_locks = json.loads(job.recv_bytes(_MAX_BYTES))
     descriptors: list[int] = []
     try:
@@ -99,6 +100,7 @@ def _start_requested_engine(job: Connection, channel: socket.socket) -> None:
 
 
 def _spawn_engine(engine: Path, environment: Mapping[str, str], standard_error: int, locks: Sequence[int]) -> int:
+    """Start an engine, one at a time, so that only it inherits its locks; returns its process id."""
     with _SPAWNING:
         for lock in locks:
             os.set_inheritable(lock, True)

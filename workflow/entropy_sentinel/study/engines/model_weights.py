@@ -21,6 +21,7 @@ def fingerprint_folder(folder: str) -> str:
 
 @cache
 def _hash_files(files: tuple[tuple[Path, int, int], ...]) -> str:
+    """A hash of the names, sizes and contents (parts of large files) of `files`, each with size and time of change."""
     digest = hashlib.sha256()
     for path, size, _ in files:
         digest.update(json.dumps([path.name, size]).encode())

@@ -54,6 +54,7 @@ def find_type_problem(response: Any) -> Problem | None:
 
 
 def _find_type_problems(response: Response) -> Iterator[Problem | None]:
+    """Yield what is wrong with each field of a response, or None if nothing is."""
     for name in ("prompt_hash", "text", "finish_reason"):
         yield _text_problem(name, getattr(response, name))
     for name in ("prompt_tokens", "displaced_steps", "n_counted"):
@@ -118,6 +119,7 @@ def _are_exactly_possible(sampled: np.ndarray, top: np.ndarray) -> bool:
 
 
 def _number_problem(name: str, values: np.ndarray) -> Problem | None:
+    """The first step with NaN or a probability above 1, as a problem; None without one."""
     for wrong, must, remedy in (
         (np.isnan(values), "must be numbers", _NAN),
         (values > NEAR_ZERO, "must be logarithms of probabilities, at most 0", _LOGARITHMS),

@@ -69,6 +69,7 @@ def prefer_user_sources(benchmarks: Mapping[str, Any], user_sections: Mapping[st
 
 
 def _prefer_user_source(benchmark: Any, user_section: Any) -> Any:
+    """A benchmark without the keys of the kind of source, path or dataset, that the user's section replaces."""
     if not isinstance(user_section, Mapping):
         return benchmark
     sources = [source for source in _SOURCES if source in user_section]

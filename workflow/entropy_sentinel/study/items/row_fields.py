@@ -60,6 +60,7 @@ def is_empty(value: Any) -> bool:
 
 
 def _fill_template(template: str, row: Row, where: str) -> str | None:
+    """The template with the values of a row for its `{column}`; None if one of them is empty."""
     pieces = []
     for literal, name, _, _ in string.Formatter().parse(template):
         pieces.append(literal)

@@ -127,6 +127,7 @@ def _read_unit(place: Path) -> _Unit:
 
 
 def _list_files(place: Path) -> Iterator[Path]:
+    """Yield the files of a unit; a folder in it with Python files of its own is another unit."""
     if place.is_file():
         yield place
         return

@@ -122,6 +122,7 @@ class Ownership:
         return now - self._sign_time > SILENT_S
 
     def _write_signs(self) -> None:
+        """Write a new number to the folder at intervals: a sign to other machines that the owner still lives."""
         number = 0
         while not self._stop.wait(SIGN_S):
             number += 1

@@ -112,6 +112,7 @@ class StudyRecords:
         return self._records
 
     def _entries(self) -> Iterator[dict[str, Any]]:
+        """Yield the records in the file, with this folder's place filled in; damaged ones are skipped."""
         try:
             lines = self.path.read_text().splitlines()
         except OSError:

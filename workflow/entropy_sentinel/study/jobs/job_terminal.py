@@ -139,6 +139,7 @@ class JobLines(logging.Handler):
             self._logger.error("\n".join([f"{len(self.failures)} failed:", *self.failures.values()]))
 
     def _begin(self, record: _Event) -> None:
+        """Remember a job that begins, and announce it if its rule takes long."""
         logs = {path: _read_stamp(path) for path in record.log}
         job = self._jobs[record.jobid] = _Job(
             record.rule_name, dict(record.wildcards.items()), logs, dict(getattr(record, "resources", {}).items())
@@ -157,6 +158,7 @@ class JobLines(logging.Handler):
         self._exceptions[record.thread] = record.getMessage()
 
     def _fail(self, record: _Event) -> None:
+        """Show the cause of a failed job: from its log, or a cluster's refusal, or Snakemake's message, or its exit."""
         exception = self._exceptions.pop(record.thread, "")
         if record.indent:  # belongs to a group, which was shown before
             return

@@ -132,6 +132,7 @@ def sibling_files(output: Path, study: Path) -> Iterator[Path]:
 
 
 def _copy_output(source: Path, output: str) -> None:
+    """Copy a file of results here, and with labels the exchanges with the judge, if any, beside them."""
     with whole_file(output) as partial:
         shutil.copyfile(source, partial)
     exchanges = source.with_suffix(_EXCHANGES_SUFFIX)

@@ -75,6 +75,7 @@ def _count_responses(
 def _estimate_costs(
     outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, model: str, responses: int, left: int
 ) -> Judging:
+    """Tokens and dollars of the responses left, by the mean tokens of the calls so far, else by the config's rates."""
     settings = outlook.config.judges[judge]
     rates, _ = outlook.rates[model]
     prices = settings.prices

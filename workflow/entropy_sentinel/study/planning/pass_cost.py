@@ -42,6 +42,7 @@ def plan_passes(outlook: Outlook) -> list[Passes]:
 
 
 def _plan_model_passes(outlook: Outlook, family: str, model: str) -> Passes:
+    """The work left of a family's passes for one model; `share` is that of the responses it asks about."""
     config = outlook.config
     rates, _ = outlook.rates[model]
     requery = FAMILIES[family].requery

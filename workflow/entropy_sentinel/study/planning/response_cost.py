@@ -70,6 +70,7 @@ def count_responses(
 
 
 def _count_file(path: Path, files: StudyFiles, planned: int | None) -> ResponseCount:
+    """The responses in a file, or if it is to be made, in its parts; `planned` is the number that it will have."""
     if path in files.to_make:
         return ResponseCount(planned, tuple(_list_written_parts(path)), is_finished=False)
     if path not in files.modification_times:  # deleted, and no other file needs it
@@ -110,6 +111,7 @@ def count_items(config: Config) -> dict[str, int | None]:
 
 
 def _count_benchmark_items(config: Config, benchmark: str) -> int | None:
+    """From an earlier run, else from the local file, else from the config; at most the config's limit."""
     settings = config.benchmarks[benchmark]
     count = _read_item_count(Path(config.layout.items.format(benchmark=benchmark)))
     if count is None and settings.path is not None:
@@ -172,6 +174,7 @@ def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str
 
 
 def _measure_traces(config: Config, model: str, files: StudyFiles) -> Traces:
+    """The size of a model's finished generations."""
     traces = Traces()
     for benchmark in config.run.benchmarks:
         path = find_generations_file(config, model, benchmark)

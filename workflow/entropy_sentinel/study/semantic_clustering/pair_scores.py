@@ -64,6 +64,7 @@ class CachedScores:
         return {"pairs_asked": self.n_compared, "pairs_saved": self.n_saved}
 
     def _batch(self, file: sqlite3.Connection, pairs: Sequence[TextPair]) -> dict[TextPair, float]:
+        """The score of each pair, from the file if it has it; else computed, and added to the file."""
         keys = {_key(pair): pair for pair in pairs}
         placeholders = ", ".join("?" * len(keys))
         rows = file.execute(f"SELECT pair, score FROM scores WHERE pair IN ({placeholders})", list(keys)).fetchall()
@@ -80,6 +81,7 @@ class CachedScores:
 
     @contextmanager
     def _file(self) -> Iterator[sqlite3.Connection]:
+        """Open the file of scores; raises EntropySentinelError if it cannot be used."""
         try:
             make_private_folder(self._path.parent)
             with closing(sqlite3.connect(self._path, timeout=_TURN_S)) as file:

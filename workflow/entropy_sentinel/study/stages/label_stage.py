@@ -112,6 +112,7 @@ class _Labeller:
         return frame, {"judge_version": judge and judge.software}
 
     def _import_labels(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """The labels of `responses` from the judge's folder of files, and facts for the provenance."""
         # A file is in the model's folder within the judge's: see judges/judge_kinds.py.
         model_files = [path for path in self.sources if Path(path).parents[1] == Path(settings["path"])]
         if not model_files:
@@ -124,6 +125,7 @@ class _Labeller:
         return frame.select(LABELS.schema.names()), {"source": source, **counts}
 
     def _combine_judges(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """The labels by a combination of judges, and for the provenance counts and facts of each of them."""
         facts: dict[str, Any] = {}
 
         def ask_member(name: str, responses: pl.DataFrame) -> pl.DataFrame:

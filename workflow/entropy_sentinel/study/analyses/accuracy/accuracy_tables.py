@@ -122,6 +122,7 @@ _MINUS_ENDS = (f"{_MINUS}: from", f"{_MINUS}: to")
 
 
 def _method_row(method: EstimatorErrors, recommended: EstimatorErrors) -> dict[str, Any]:
+    """An estimator's AEE with its interval, and its difference from that of the recommended estimator."""
     lower, upper = (None if method.aee is None else method.aee_interval()) or (None, None)
     difference, ends = (None if method is recommended else method.minus(recommended)) or (None, None)
     least, largest = ends or (None, None)

@@ -159,6 +159,7 @@ _COMPARISON_TEXTS = {
 
 
 def _describe_model(headline: Headline) -> str:
+    """The text about a model: a table of its domains, then the scores of the group's and other estimators."""
     rows = []
     for row in headline.domains:
         estimated, true = format_number(row["estimated_on_labelled"]), format_number(row["true_accuracy"])

@@ -64,6 +64,7 @@ def _require_all_models(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _aggregate_medians(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Median and interquartile range of AEE and rho (`spearman`) of the rows with equal `keys`."""
     medians = []
     for key, part in rows.group_by(keys, maintain_order=True):
         (aee, aee_iqr), (rho, rho_iqr) = compute_spread(part["aee"]), compute_spread(part["spearman"])

@@ -127,6 +127,7 @@ def describe_comparison(headlines: Sequence[Headline]) -> str:
 
 
 def _build_headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimator: str) -> Headline:
+    """A model's results of a training group's estimator, beside the best simple and the recommended one."""
     cautions = estimates["caution"].drop_nulls()
     domains = (
         estimates.filter(pl.col("estimator") == estimator)

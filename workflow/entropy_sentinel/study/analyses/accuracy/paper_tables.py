@@ -137,6 +137,7 @@ def form_further_groups(table: Table, settings: PaperSettings) -> list[PaperTabl
 
 
 def _form_groups(table: Table, settings: PaperSettings, chosen: Sequence[TrainingGroup]) -> list[PaperTable]:
+    """The table of AEE and rho: a row for each model, two columns for each of the `chosen` training groups."""
     rows = []
     for row in table.frame.iter_rows(named=True):
         cells: list[str] = [settings.style.model(row["Model"])]

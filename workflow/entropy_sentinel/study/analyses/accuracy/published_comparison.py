@@ -148,6 +148,7 @@ def _pivot_benchmarks(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _tabulate_differences(joined: pl.DataFrame, name: str, keys: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
+    """The keys, why values differ, and for each of `numbers` our value, the paper's and the difference."""
     columns: list[pl.Expr | pl.Series] = [_format_names(joined[key]).alias(_HEADINGS[key]) for key in keys]
     reasons = [explain_difference(name, row) for row in joined.iter_rows(named=True)]
     if any(reasons):

@@ -136,6 +136,7 @@ def _find_limits(panels: Sequence[ModelPanel]) -> tuple[float, float, bool]:
 
 
 def _draw_frame(axes: Axes, panel: ModelPanel, start: float, end: float, has_strip: bool, style: Style) -> None:
+    """Draw a panel with its diagonal; with `has_strip`, a grey strip at the left is for domains without labels."""
     axes.plot([0, end], [0, end], color="0.5", linestyle="--", linewidth=1, label="estimated = true", zorder=1)
     panel.draw(axes)
     limits = (start - BELOW, end * (1 + BEYOND))
@@ -211,6 +212,7 @@ def _describe_errors(headline: Headline) -> str:
 
 
 def _draw_points(axes: Axes, headline: Headline, style: Style) -> None:
+    """Draw true and estimated accuracy of a model's domains by role, and the estimates of unlabelled ones."""
     for role, marker_style in _ROLE_STYLES.items():
         points = [_get_point(row) for row in headline.domains if row["role"] == role and row["error"] is not None]
         if points:
@@ -345,6 +347,7 @@ class _Point(NamedTuple):
 
 
 def _list_estimated(domains: Iterable[DomainResult]) -> list[_Point]:
+    """The domains with an estimate and its interval, as points; one without labels is in the grey strip."""
     points = []
     for domain in domains:
         if domain.estimated is not None and domain.lower is not None and domain.upper is not None:

@@ -106,6 +106,7 @@ def table_7_by_model_further_groups(inputs: AccuracyTableInputs) -> Table:
 
 
 def _tabulate_groups(inputs: AccuracyTableInputs, chosen: Sequence[TrainingGroup]) -> Table:
+    """A row for each model: AEE and rho of each group's own estimator, on all and on unseen domains."""
     sweep = inputs.sweep
     wanted = pl.DataFrame(
         [(group.group, group.estimator) for group in chosen],

@@ -55,6 +55,7 @@ def summarise_unanswered(domains: Sequence[UnansweredDomain]) -> list[str]:
 
 
 def _write_sentence(setting: str, domains: Sequence[UnansweredDomain]) -> str:
+    """How responses without a final answer count in these domains, and how accuracies would change otherwise."""
     count = sum(domain.n_unanswered for domain in domains)
     what = {
         "unlabelled": "have no label and are in no accuracy (unanswered: unlabelled); as incorrect",

@@ -74,6 +74,7 @@ def describe_pairs(pairs: pl.DataFrame) -> list[str]:
 
 
 def _describe_pair(row: Mapping[str, Any]) -> str:
+    """How much two judges agree, and how many responses only one or none of them labelled; a row of PAIRS."""
     names = f"{row['first']} and {row['second']}"
     nulls = (
         f"of {row['n_responses']} responses {row['n_second_null']} were labelled only by {row['first']}, "

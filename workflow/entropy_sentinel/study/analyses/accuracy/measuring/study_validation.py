@@ -262,6 +262,7 @@ def _validate_estimators(observations: pl.DataFrame, settings: EstimationSetting
 
 
 def _summarise_errors(validation: Validation) -> EstimatorErrors:
+    """An estimator's errors; a domain without an estimate has none."""
     errors = {}
     for domain in validation.domains:
         if domain.estimated is not None:
