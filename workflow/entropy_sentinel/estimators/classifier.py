@@ -96,10 +96,10 @@ class ProbabilityEstimator(Estimator):
     hyperparameters: dict[str, Any] | None = None
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        return self.classifier.predict_proba(self.scaling(features))[:, 1]
+        return self.p_correct(features)[:, None]
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray:
-        return self.values(features)
+        return self.classifier.predict_proba(self.scaling(features))[:, 1]
 
     @property
     def chosen(self) -> dict[str, Any] | None:

@@ -43,14 +43,14 @@ class Combination(Estimator):
     rankers: tuple[Estimator, ...]
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        """The members' values, (n_rows, n_members)."""
-        return np.column_stack([member.values(features) for member in self.members])
+        """The members' values, one of each, (n_rows, n_members)."""
+        return np.hstack([member.values(features) for member in self.members])
 
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
-        estimates = []
-        for member, of_member in zip(self.members, means.T, strict=True):
-            estimates.append(member.accuracies_of(of_member))
-        return _SUMMARIES[self.summary](np.column_stack(estimates), axis=1)
+        estimates = np.empty((len(means), len(self.members)))
+        for place, member in enumerate(self.members):
+            estimates[:, place] = member.accuracies_of(means[:, place : place + 1])
+        return _SUMMARIES[self.summary](estimates, axis=1)
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
         of_rankers = []
@@ -151,7 +151,7 @@ class GroupAccuracy(Estimator):
     training_accuracy: float
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        return np.full(len(features), self.training_accuracy)
+        return np.full((len(features), 1), self.training_accuracy)
 
 
 SAVED = (Combination, Recommended, GroupAccuracy)

@@ -49,7 +49,7 @@ class Atc(Estimator):
     def values(self, features: pl.DataFrame) -> np.ndarray:
         sure = measure_confidence(self.confidence, features)
         counted: np.ndarray = (sure > self.threshold) + self.tied_weight * (sure == self.threshold)
-        return counted
+        return counted[:, None]
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class Doc(Estimator):
     shift: float
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        return measure_confidence(self.confidence, features)
+        return measure_confidence(self.confidence, features)[:, None]
 
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
-        return np.clip(means + self.shift, 0, 1)
+        return np.clip(means[:, 0] + self.shift, 0, 1)
 
 
 SAVED = (Atc, Doc)

@@ -22,7 +22,7 @@ class NoEstimator(Estimator):
     has_estimates: ClassVar[bool] = False
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        return np.zeros(len(features))
+        return np.zeros((len(features), 1))
 
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
         return np.full(len(means), np.nan)

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.extension_guard import ExtensionError
 from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.estimators.estimator_registry import is_known, list_members, module_of
@@ -112,7 +113,7 @@ def _refuse_invalid(what: str) -> Iterator[None]:
     """Raise NotPlain for any error, because a forged file can be wrong in any place."""
     try:
         yield
-    except (NotPlain, ConfigError):
+    except (NotPlain, ConfigError, ExtensionError):
         raise
     except Exception as error:
         raise NotPlain(f"{what} ({type(error).__name__}: {make_one_line(str(error)[:200])})") from None

@@ -154,7 +154,7 @@ def response_influences(
 ) -> np.ndarray:
     """What each of m responses adds to an estimate, (m,): its derivative by the response's share, times m.
 
-    The estimate is a function of the mean of `values`, (m,) or (m, n_values). For an estimate that is the mean of
+    The estimate is a function of the mean of `values`, (m, n_values). For an estimate that is the mean of
     P(correct) it is P(correct), up to a constant (the infinitesimal jackknife: Jaeckel 1972).
     """
     values = np.asarray(values, dtype=float)

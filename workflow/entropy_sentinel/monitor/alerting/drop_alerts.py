@@ -86,8 +86,8 @@ def _make_series(estimator: Estimator, sums: SliceSums, n_reference: int, effect
     products = np.zeros((len(n), k, k))
     for place, (i, j) in enumerate(list_pairs(k)):
         products[:, i, j] = products[:, j, i] = sums.products[:, place]
-    variance = effects * unit_variances(n, sums.values, products, estimator.slice_accuracies)
-    return WindowSeries(n, sums.values, variance, n_reference, estimator.slice_accuracies)
+    variance = effects * unit_variances(n, sums.values, products, estimator.accuracies_of)
+    return WindowSeries(n, sums.values, variance, n_reference, estimator.accuracies_of)
 
 
 def _make_episode(

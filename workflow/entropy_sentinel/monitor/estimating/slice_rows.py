@@ -224,7 +224,7 @@ class SliceRowMaker:
         accuracy = np.full(len(sums), np.nan)
         has_estimate = sums.n_estimated > 0
         if has_estimate.any():
-            accuracy[has_estimate] = self._estimator.slice_accuracies(sums.select(has_estimate).mean())
+            accuracy[has_estimate] = self._estimator.accuracies_of(sums.select(has_estimate).mean())
         return accuracy
 
     def _add_change(
@@ -249,7 +249,7 @@ class SliceRowMaker:
             after = n_now[row], current.values[row], current.products[row]
             before = n_then[row], reference.values[row], reference.products[row]
             row_effects = float(effects[0][row]), float(effects[1][row])
-            p[row] = compute_p_value(self._estimator.slice_accuracies, after, before, row_effects)
+            p[row] = compute_p_value(self._estimator.accuracies_of, after, before, row_effects)
         windows = np.zeros(len(frame)) if is_later is None else frame["window"].rank("dense").fill_null(0).to_numpy()
         q = np.full(len(frame), np.nan)
         for window in np.unique(windows):

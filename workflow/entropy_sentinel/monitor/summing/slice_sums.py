@@ -35,7 +35,7 @@ MOST_HELD_ROWS = 20_000
 
 
 def compute_values(estimator: Estimator, rows: pl.DataFrame) -> np.ndarray:
-    """The estimator's values of each response, (n_rows,) or (n_rows, n_values)."""
+    """The estimator's values of each response, (n_rows, n_values)."""
     with one_thread():
         return estimator.values(rows)
 
@@ -245,7 +245,7 @@ def sum_frame(
     n = len(keys)
     estimated = frame["excluded"].is_null()
     usable, usable_groups = frame.filter(estimated), groups[estimated.to_numpy()]
-    values = estimator.value_matrix(usable) if len(usable) else np.zeros((0, count_values(estimator)))
+    values = estimator.values(usable) if len(usable) else np.zeros((0, count_values(estimator)))
     products = np.column_stack([values[:, i] * values[:, j] for i, j in list_pairs(values.shape[1])])
     histogram = np.zeros((n, 0), dtype=np.uint32)
     if support is not None:
@@ -341,5 +341,5 @@ class SumsAccumulator:
 
 def count_values(estimator: Estimator) -> int:
     """The number of values that the estimator computes per response."""
-    n_values: int = estimator.value_matrix(pl.DataFrame({name: [1.0] for name in SIGNALS})).shape[1]
+    n_values: int = estimator.values(pl.DataFrame({name: [1.0] for name in SIGNALS})).shape[1]
     return n_values
