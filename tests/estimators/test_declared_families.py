@@ -55,10 +55,10 @@ class Nearest(Estimator):
     shares: tuple[float, ...]
 
     def values(self, features):
-        return features[self.feature].to_numpy()
+        return features[[self.feature]].to_numpy()
 
     def accuracies_of(self, means):
-        return np.asarray(self.shares)[np.abs(np.subtract.outer(means, self.means)).argmin(axis=1)]
+        return np.asarray(self.shares)[np.abs(np.subtract.outer(means[:, 0], self.means)).argmin(axis=1)]
 
 
 SAVED = (Nearest,)
@@ -88,10 +88,10 @@ class Both(Estimator):
     other: Estimator
 
     def values(self, features):
-        return np.column_stack([self.one.values(features), self.other.values(features)])
+        return np.hstack([self.one.values(features), self.other.values(features)])
 
     def accuracies_of(self, means):
-        return (self.one.accuracies_of(means[:, 0]) + self.other.accuracies_of(means[:, 1])) / 2
+        return (self.one.accuracies_of(means[:, [0]]) + self.other.accuracies_of(means[:, [1]])) / 2
 
 
 SAVED = (Both,)

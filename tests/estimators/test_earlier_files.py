@@ -1,12 +1,16 @@
-"""Files of estimators that earlier code wrote: they are read, give the numbers of that code, and are written unchanged.
+"""Files that earlier code wrote: they are read, give the numbers of that code, and are written unchanged.
 
 `data/earlier_files` has two files and what the code that wrote them (commit 3d181e62) printed and estimated for
 `data/tiny`. One is of version 5, with groups and a limit of its own; one of version 6, with a judge. The others are
-made from these, as the versions differ.
+made from these, as the versions differ. The state is of a monitor with the first, as commit 4a631ce1 wrote it.
 """
 
+import gzip
+import io
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +18,7 @@ from typing import Any
 import polars as pl
 import pytest
 from forged import parts, signed
+from polars.testing import assert_frame_equal
 from tiny import TINY
 
 import entropy_sentinel as es
@@ -106,3 +111,22 @@ def test_a_file_of_a_later_version_keeps_its_further_fields(tmp_path: Path) -> N
     path.write_bytes(signed(json.dumps(json.loads(header) | {"later": {"a": 1}}).encode(), arrays))
     es.save(es.load(path), tmp_path / "again.estimator")
     assert json.loads(parts((tmp_path / "again.estimator").read_bytes())[0])["later"] == {"a": 1}
+
+
+def read_sums(state: Path) -> pl.DataFrame:
+    with closing(sqlite3.connect(state)) as file:
+        [(content,)] = file.execute("SELECT content FROM frames WHERE part = 'sums'").fetchall()
+    return pl.read_parquet(io.BytesIO(content))
+
+
+def test_a_state_gives_the_same_numbers_and_its_sums_are_written_alike(tmp_path: Path) -> None:
+    """An estimator of one value has sums of one column, (n_rows, 1)."""
+    earlier, new = tmp_path / "earlier", tmp_path / "new"
+    earlier.write_bytes(gzip.decompress((FOLDER / "log-3d.5.state.gz").read_bytes()))
+    for state, n_read in ((earlier, 0), (new, 12)):
+        found = es.monitor(FOLDER / GROUPED, TINY.log, state=state, any_model=True, any_logprobs=True)
+        assert found.provenance["responses"] == {"read_now": n_read, "in_all": 12}
+        assert found.slices["estimated_accuracy"].to_list() == [0.5802094585371634]
+    sums = read_sums(earlier)
+    assert (sums["values"].dtype, sums["products"].dtype) == (pl.Array(pl.Float64, 1),) * 2
+    assert_frame_equal(read_sums(new), sums)

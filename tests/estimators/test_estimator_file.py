@@ -57,7 +57,10 @@ def test_a_loaded_estimator_gives_the_same_numbers_and_the_same_file(tmp_path: P
     loaded = load_estimator(tmp_path / "one").estimator
     assert type(loaded) is type(fitted)
     assert loaded.name == name
-    assert loaded.values(others).tobytes() == fitted.values(others).tobytes()
+    values = loaded.values(others)
+    assert values.tobytes() == fitted.values(others).tobytes()
+    assert (values.ndim, len(values), values.dtype) == (2, 70, np.float64)
+    assert loaded.accuracies_of(values).shape == (70,)
     assert loaded.accuracy(others) == fitted.accuracy(others)
     assert np.array_equal(*(np.array(estimator.p_correct(others), dtype=float) for estimator in (loaded, fitted)), True)
     assert loaded.chosen == fitted.chosen

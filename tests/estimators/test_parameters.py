@@ -109,7 +109,7 @@ class Boosted(Estimator):
         total = np.full(len(features), self.start)
         for one in self.stumps:
             total += np.where(features[one.feature].to_numpy() > one.threshold, one.above, one.below)
-        return 1 / (1 + np.exp(-total))
+        return 1 / (1 + np.exp(-total[:, None]))
 
 
 def fit_boosted(name: str, rows: TrainingRows) -> Boosted:

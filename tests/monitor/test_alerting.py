@@ -34,7 +34,7 @@ class Nights:
         self.folder, self._capsys, self._options = folder, capsys, options
         self.estimator = saved(folder, ATC)
         pool = traffic(3000, seed=3).with_columns(cut_off=pl.lit(False))
-        above = pl.Series(fitted(ATC).estimator.values(pool.select(FEATURES)) == 1)
+        above = pl.Series(fitted(ATC).estimator.values(pool.select(FEATURES))[:, 0] == 1)
         self._sides = pool.filter(above), pool.filter(~above)
         self.day = 0
 

@@ -174,7 +174,7 @@ def test_a_state_of_an_earlier_version_is_read(tmp_path: Path, caplog: pytest.Lo
 def test_a_drop_of_few_questions_is_no_evidence() -> None:
     """Each night's ten questions are asked eight times: such nights differ by chance, and no drop is told."""
     pool = traffic(3000, seed=3)
-    high = pl.Series(fitted("log-3d").estimator.values(pool.select(FEATURES)))
+    high = pl.Series(fitted("log-3d").estimator.values(pool.select(FEATURES))[:, 0])
     order = pool[(high - high.mean()).abs().arg_sort()]
     nights = []
     for night in range(24):
@@ -192,7 +192,7 @@ def test_a_drop_of_few_questions_is_no_evidence() -> None:
 def test_nights_that_are_alike_because_their_questions_recur_are_no_drop() -> None:
     """Fifteen questions that are asked for four nights are one piece of evidence, not four."""
     pool = traffic(4000, seed=3)
-    order = pool[pl.Series(fitted("log-3d").estimator.values(pool.select(FEATURES))).arg_sort()]
+    order = pool[pl.Series(fitted("log-3d").estimator.values(pool.select(FEATURES))[:, 0]).arg_sort()]
     rng = np.random.default_rng(4)
     nights, asked = [], [rng.integers(0, 4000, 15) for _ in range(3)]
     for night in range(45):
@@ -249,7 +249,7 @@ def test_recurrences_of_a_log_are_those_of_its_questions() -> None:
     estimator = fitted("log-3d").estimator
     deviations = np.zeros((12, 120))
     for night, rows in enumerate(nights):
-        values = estimator.values(rows)
+        values = estimator.values(rows)[:, 0]
         places = rows["question"].str.extract(r"(\d+)").cast(pl.Int64).to_numpy()
         deviations[night, places] = values - values.mean()
     products = deviations @ deviations.T

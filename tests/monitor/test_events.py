@@ -146,7 +146,7 @@ def test_the_event_of_a_drop_is_in_all_outputs(tmp_path: Path, capsys: pytest.Ca
     """Nine days, and on the eighth all answers become uncertain."""
     estimator = saved(tmp_path, "atc-se_sum")
     pool = traffic(3000, seed=3)
-    above = pl.Series(fitted("atc-se_sum").estimator.values(pool) == 1)
+    above = pl.Series(fitted("atc-se_sum").estimator.values(pool)[:, 0] == 1)
     parts = []
     for day in range(9):
         rows = (pool.filter(above) if day < 7 else pool.filter(~above)).head(60)

@@ -31,7 +31,7 @@ def estimator() -> FittedEstimator:
 def sides(estimator: FittedEstimator) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Responses that this estimator takes for correct, and others: a share of both is estimated as just that."""
     pool = traffic(3000, seed=3).with_columns(cut_off=pl.lit(False))
-    above = pl.Series(estimator.estimator.values(pool.select(FEATURES)) == 1)
+    above = pl.Series(estimator.estimator.values(pool.select(FEATURES))[:, 0] == 1)
     return pool.filter(above), pool.filter(~above)
 
 

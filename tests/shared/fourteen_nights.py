@@ -46,7 +46,7 @@ class Log:
 
     def __init__(self) -> None:
         pool = traffic(3000, seed=3).with_columns(cut_off=pl.lit(False))
-        above = pl.Series(fitted(ATC).estimator.values(pool.select(FEATURES)) == 1)
+        above = pl.Series(fitted(ATC).estimator.values(pool.select(FEATURES))[:, 0] == 1)
         self._sides, self._taken = (pool.filter(above), pool.filter(~above)), [0, 0]
         self._days = {number: self._day(number) for number in range(5, 26)}
 

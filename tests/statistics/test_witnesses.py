@@ -105,9 +105,10 @@ def test_weights_count_a_response_as_often_as_it_represents_others() -> None:
 
 def test_influences_of_a_mean_and_of_a_function_of_means() -> None:
     values = np.array([0.2, 0.4, 0.9])
-    assert response_influences(values, lambda means: means) == pytest.approx(values - values.mean())
+    column = values[:, None]
+    assert response_influences(column, lambda means: means[:, 0]) == pytest.approx(values - values.mean())
     two = np.column_stack([values, values**2])
-    assert response_influences(two, lambda means: means[..., 0] / 2 + means[..., 1]) == pytest.approx(
+    assert response_influences(two, lambda means: means[:, 0] / 2 + means[:, 1]) == pytest.approx(
         values / 2 + values**2 - (values / 2 + values**2).mean()
     )
 

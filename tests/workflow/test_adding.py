@@ -351,7 +351,7 @@ features = es.read_features("said.jsonl", signals=["digits"])
 found["verb"] = es.estimate(kept, features, any_model=True, any_logprobs=True)["estimated_accuracy"][0]
 es.sample(kept, "said.jsonl", budget=1, any_model=True, any_logprobs=True)
 print(json.dumps(found | {{"signals": kept.metadata.signals, "validation": kept.validation.estimator, "values": {{
-    name: float(kept.estimator.values(es.read_features(f"{{name}}.jsonl", signals=["digits"]))[0])
+    name: float(kept.estimator.values(es.read_features(f"{{name}}.jsonl", signals=["digits"]))[0, 0])
     for name in ("computed", "said")
 }}}}))
 """
