@@ -83,7 +83,7 @@ class Estimator(ABC):
     The values of three responses, (3, 1), and the accuracies of two slices from the means of their values, (2, 1):
 
     >>> from entropy_sentinel.estimators.confidence import Atc
-    >>> estimator = Atc("atc-max", "max", threshold=-0.5, tied_weight=0)
+    >>> estimator = Atc("atc-max", "max", threshold=-0.5, tied_weight=0.0)
     >>> estimator.values(pl.DataFrame({"max": [0.1, 0.9, 0.2]})).tolist()
     [[1.0], [0.0], [1.0]]
     >>> estimator.accuracies_of(np.array([[0.6], [0.75]])).tolist()
