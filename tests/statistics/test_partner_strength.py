@@ -22,7 +22,7 @@ def test_bounds_by_hand() -> None:
     """Of 100: right 40 + 10; the partner is right on the 40, wrong on 5 + 10, and nobody knows about 45."""
     found = check_partner(*answers(40, 5, 10, 45))
     assert (found.n, found.verdict, found.has_reference) == (100, STRONG, False)
-    numbers = (found.accuracy, found.partner_lower_bound, found.partner_upper_bound, found.agreement, found.sensitivity)
+    numbers = (found.accuracy, found.at_least, found.at_most, found.agreement, found.sensitivity)
     assert numbers == pytest.approx((0.5, 0.4, 0.85, 0.45, 0.8))
 
 
@@ -62,7 +62,7 @@ def test_with_a_reference() -> None:
     """Partner right on 70 of 100, the watched model on 50, of which 40 are common."""
     partner, logged = np.repeat([1, 1, 0, 0], [40, 30, 10, 20]), np.repeat([1, 0, 1, 0], [40, 30, 10, 20])
     found = check_by_reference(partner, logged, partner == logged)
-    assert (found.accuracy, found.partner_lower_bound, found.partner_upper_bound) == (0.5, 0.7, 0.7)
+    assert (found.accuracy, found.at_least, found.at_most) == (0.5, 0.7, 0.7)
     assert (found.verdict, found.has_reference) == (STRONG, True)
     assert check_by_reference(logged, partner, partner == logged).verdict == WEAK
     assert check_by_reference(partner[:19], logged[:19], logged[:19]).verdict == UNCHECKED

@@ -77,23 +77,27 @@ class EnvelopeReader(Reader):
             raise NotAResponse("traces without a model's reply")
 
     def _read_call(self, call: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[Reply]:
-        """Yield the responses of a call; what it lacks is looked up in the `record` around it."""
+        """Yield the responses of a model's call, a part of a `record` or all of it.
+
+        Times and metadata that the call lacks are looked up in the record.
+        """
         envelope = self._envelope
         contents, status = self._find_contents(call), find_value(call, envelope.status)
         failure = self._explain_missing_reply(call, status)
         if not contents and failure is None:
             raise InputError(f"has no reply in {' or '.join(envelope.reply)}; fields: {', '.join(call)[:200]}")
-        request = self._read_request(call)
         call_id = find_id(call, envelope.item_id)
         try:
-            replies, facts = self._parse_contents(contents, status, failure)
+            replies, reply_columns = self._parse_contents(contents, status, failure)
         except InputError:
             if not any(find_replies(call)):
                 raise
-            # Such as a table of traces: the answer as text, and the spans with the whole reply.
-            replies, facts = parse_responses(call)
+            # The declared field has only the text, but another one, such as the spans of a table of traces, has the
+            # whole reply.
+            replies, reply_columns = parse_responses(call)
             call_id = None if any(reply.item_id for reply in replies) else call_id
-        columns = self._build_columns(call, record, request, facts)
+        request = self._read_request(call)
+        columns = self._build_columns(call, record, request, reply_columns)
         seed = request.get("seed")
         for reply in replies:
             reply.item_id = reply.item_id if call_id is None else call_id
@@ -134,30 +138,31 @@ class EnvelopeReader(Reader):
         return _extract_reason(str(status)) if is_reason else None
 
     def _parse_contents(self, contents: list[Any], status: Any, failure: Any) -> tuple[list[Reply], dict[str, Any]]:
+        """The responses in a call's replies, and the columns that these give by name; without any, the failure."""
         responses: list[Reply] = []
-        facts: dict[str, Any] = {}
+        reply_columns: dict[str, Any] = {}
         for content in contents:
             try:
-                found, columns = _parse_content(content, status)
+                content_responses, columns = _parse_content(content, status)
             except InputError:
                 if failure is None:
                     raise
                 continue
-            responses += found
-            facts = columns | facts
+            responses += content_responses
+            reply_columns = columns | reply_columns
         if not responses:
-            return [make_error_reply(failure, {})], facts
+            return [make_error_reply(failure, {})], reply_columns
         if len(contents) > 1:
             for position, reply in enumerate(responses):
                 reply.sample = position
-        return responses, facts
+        return responses, reply_columns
 
     def _build_columns(
         self,
         call: Mapping[str, Any],
         record: Mapping[str, Any],
         request: Mapping[str, Any],
-        facts: Mapping[str, Any],
+        reply_columns: Mapping[str, Any],
     ) -> dict[str, Any]:
         envelope = self._envelope
         paths = (*envelope.reply, *envelope.request, *envelope.item_id)
@@ -168,7 +173,7 @@ class EnvelopeReader(Reader):
         metadata = parse_json(metadata) if isinstance(metadata, str) else metadata
         usual = (
             time
-            | dict(facts)
+            | dict(reply_columns)
             | collect_request_columns(request)
             | call_columns
             | collect_metadata({"metadata": metadata})

@@ -43,7 +43,11 @@ def parse_streams(
 
 
 def close_streams(joiner: Joiner, read_whole: ReadWhole, broken: list[BrokenStream]) -> Iterator[Callable[[], Reply]]:
-    """Yield functions that return the responses that the file's end closes, or raise the errors of broken streams."""
+    """Yield functions that return the responses of streams that the file's end closes, or raise a stream's error.
+
+    They are functions so that the caller counts each error like that of a record, and goes on. `broken` has the streams
+    that cannot be joined, to which this adds; it is empty afterwards.
+    """
     for reply in parse_streams(joiner.close_all(), read_whole, broken):
         yield partial(_return_reply, reply)
     for stream in broken:

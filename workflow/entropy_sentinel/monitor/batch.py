@@ -111,7 +111,7 @@ def estimate_slices(
     if FILE in settings.by and are_parts_of_one_log(result.slices[FILE]):
         free_columns = [name for name in list_columns(sources) if name not in (*settings.by, TIME)]
         names = ", ".join(free_columns[:_MOST_NAMED_COLUMNS]) or "none"
-        result.problems.add(ProblemKind.SLICES_ARE_FILES, (), len(result.slices), names)
+        result.problems.add(ProblemKind.SLICES_ARE_FILES, count=len(result.slices), subject=names)
     if labels is None:
         labels = merge_logged_labels(kept.labels)
     if labels is None:

@@ -302,10 +302,13 @@ def parse_reference(text: str, grain: str = "day") -> Reference:
     any other text, and for a period that does not consist of whole grains.
     """
     first, dots, last = (part.strip() for part in text.partition(".."))
+    if not dots:
+        last = first
     try:
-        end = _parse_moment(last or (first if not dots else ""))
+        end = _parse_moment(last)
         start = EARLIEST if dots and not first else _parse_moment(first)
-        if len(last or first) <= len("2026-11-01"):
+        is_date = len(last) <= len("2026-11-01")
+        if is_date:  # the period ends with this day
             end += timedelta(days=1)
         period = Reference(start.astimezone(UTC), end.astimezone(UTC))
     except (ValueError, OverflowError):

@@ -165,7 +165,7 @@ def monitor_sources(
                 unmatched.append(frozenset(labelled.unmatched))
             results.append(run.make_result(merged, labelled, problems, n_tested, newest, test_all_windows))
         if unmatched and (lost := frozenset.intersection(*unmatched)):
-            problems.add(ProblemKind.LABEL_UNMATCHED, (), len(lost))
+            problems.add(ProblemKind.LABEL_UNMATCHED, count=len(lost))
         result = results[0] if watched.names is None else stack_results(results, settings)
         result.provenance.update(problems.provenance())
         models = runs[0].models if watched.names is None else watched.names

@@ -42,26 +42,27 @@ def print_parts(parts: Iterable[Part], file: TextIO | None = None) -> None:
     row by row. Elsewhere it is columns of text.
     """
     console = Console(file=file or sys.stdout, highlight=False, markup=False, emoji=False)
-    terminal_width, height = console.size
+    if not console.is_terminal:
+        console.size = (_LOG_WIDTH, console.height)
     for part in parts:
-        console.size = (_LOG_WIDTH, height)
         if isinstance(part, Table):
-            part.box = box.SIMPLE_HEAD if console.is_terminal else None
-            if console.is_terminal:
-                needed = Measurement.get(console, console.options, part).minimum
-                console.size = (terminal_width, height)
-                if needed > terminal_width:
-                    console.print("", *_row_by_row(part, terminal_width), "", sep="\n")
-                    continue
-            console.print("", part, "", sep="\n")
-        elif console.is_terminal:
-            console.size = (terminal_width, height)
-            console.print(_make_printable(part))
+            _print_table(console, part)
         else:
-            console.print(_make_printable(part), soft_wrap=True)
+            console.print(_make_printable(part), soft_wrap=not console.is_terminal)
 
 
-def _row_by_row(wide: Table, width: int) -> list[Text]:
+def _print_table(console: Console, table: Table) -> None:
+    """Print a table between empty lines; row by row if it is wider than the terminal."""
+    table.box = box.SIMPLE_HEAD if console.is_terminal else None
+    # The terminal's width would limit the measured width.
+    unlimited = console.options.update(max_width=_LOG_WIDTH)
+    if console.is_terminal and Measurement.get(console, unlimited, table).minimum > console.width:
+        console.print("", *_format_row_by_row(table, console.width), "", sep="\n")
+    else:
+        console.print("", table, "", sep="\n")
+
+
+def _format_row_by_row(wide: Table, width: int) -> list[Text]:
     """The rows of a table, each as its first cell and the others with their headings, in lines of `width`."""
     headings = [str(column.header) for column in wide.columns]
     lines = [Text(headings[0], style="bold underline")]

@@ -162,7 +162,8 @@ def find_unwatched(
 ) -> Iterator[Episode]:
     """Yield the last episode of each kind of unwatched traffic.
 
-    `old_models` are models with an estimator, of which others may be new names.
+    `old_models` are models with an estimator, of which others may be new names; `remedy_of` says what to do about a
+    reason for which responses have no estimate.
     """
     totals = traffic.totals
     for condition in (*_find_exclusions(traffic, totals, old_models, remedy_of), *_find_empty_columns(traffic)):
@@ -177,7 +178,11 @@ def _find_exclusions(
     old_models: Sequence[str],
     remedy_of: Callable[[str], str | None],
 ) -> Iterator[_Condition]:
-    """Yield a condition for each model without an estimator, and for each other code of exclusions."""
+    """Yield a condition for each model without an estimator, and for each other code of exclusions.
+
+    `totals` are the numbers of all responses by the begin of the window, None without times; the other arguments are
+    those of `find_unwatched`.
+    """
     rows = traffic.exclusions.filter(~pl.col("code").is_in([str(code) for code in HARMLESS_CODES]))
     by_code = pl.when(pl.col("code") == ExclusionKind.OTHER_MODEL).then("subject").otherwise("code")
     rows = rows.with_columns(name=by_code)
@@ -187,7 +192,7 @@ def _find_exclusions(
         )
         subject = str(counts_by_subject["subject"][0])
         is_model = code == ExclusionKind.OTHER_MODEL
-        counts = _count_windows(part, totals, is_model)
+        counts = _count_windows(part, totals, is_always_enough=is_model)
         if is_model:
             message = _make_model_message(subject, old_models)
         else:
@@ -197,14 +202,14 @@ def _find_exclusions(
 
 
 def _count_windows(
-    part: pl.DataFrame, totals: Mapping[datetime | None, int], is_model: bool
+    part: pl.DataFrame, totals: Mapping[datetime | None, int], *, is_always_enough: bool
 ) -> dict[datetime | None, _Count]:
-    """The count of each window that has enough such responses, see FEWEST; those of a model always are."""
+    """The count of each window that has enough such responses: see FEWEST, or any with `is_always_enough`."""
     counts: dict[datetime | None, _Count] = {}
     for (window,), window_rows in part.group_by("window", maintain_order=True):
         begin = window if isinstance(window, datetime) else None
         count = _count_unwatched(window_rows, totals.get(begin, 0))
-        if is_model or (count.n >= FEWEST and (count.share > SMALLEST_SHARE or count.slices)):
+        if is_always_enough or (count.n >= FEWEST and (count.share > SMALLEST_SHARE or count.slices)):
             counts[begin] = count
     return counts
 

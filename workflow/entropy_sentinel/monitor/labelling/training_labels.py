@@ -32,6 +32,6 @@ def note_training(problems: Problems, labelled: pl.DataFrame, has_record: bool) 
     if labelled.is_empty():
         return
     if not has_record:
-        problems.add(ProblemKind.TRAINING_UNKNOWN, (), len(labelled))
+        problems.add(ProblemKind.TRAINING_UNKNOWN, count=len(labelled))
     elif unpredicted := find_unpredicted_slices(labelled):
-        problems.add(ProblemKind.LABELS_TRAINED, (), int(labelled["slice"].is_in(unpredicted).sum()))
+        problems.add(ProblemKind.LABELS_TRAINED, count=int(labelled["slice"].is_in(unpredicted).sum()))

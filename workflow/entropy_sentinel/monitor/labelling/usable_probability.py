@@ -30,18 +30,27 @@ def read_table() -> pl.DataFrame:
     return pl.read_csv(TABLE).sort("error", "domains", "labels")
 
 
+class _Axes(NamedTuple):
+    """The values of the table's columns for which it has cells, ascending."""
+
+    errors: np.ndarray
+    domains: np.ndarray
+    labels: np.ndarray
+
+
 @cache
-def _make_interpolator(column: str = "usable") -> tuple[RegularGridInterpolator, list[np.ndarray]]:
+def _make_interpolator(column: str = "usable") -> tuple[RegularGridInterpolator, _Axes]:
     """A column of the table as a function of (error, domains, labels), linear between cells, and its axes."""
     cells = read_table()
-    axes = [cells[name].unique().sort().to_numpy() for name in ("error", "domains", "labels")]
+    axes = _Axes(*(cells[name].unique().sort().to_numpy() for name in ("error", "domains", "labels")))
     values = cells[column].to_numpy().reshape([len(axis) for axis in axes])
     return RegularGridInterpolator(axes, values), axes
 
 
 def list_errors() -> list[float]:
     """The mean errors on new domains for which the table has cells."""
-    return list(map(float, _make_interpolator()[1][0]))
+    _, axes = _make_interpolator()
+    return list(map(float, axes.errors))
 
 
 def probability_of_usable(error: float, domains: int, labels: int) -> float:
@@ -50,10 +59,10 @@ def probability_of_usable(error: float, domains: int, labels: int) -> float:
     It is 0 if there are fewer domains than in the table, or too few labels for a domain to count; numbers above the
     table's largest count as that.
     """
-    interpolate, (_, table_domains, table_labels) = _make_interpolator()
-    if domains < table_domains[0] or labels < FEWEST_LABELS:
+    interpolate, axes = _make_interpolator()
+    if domains < axes.domains[0] or labels < FEWEST_LABELS:
         return 0.0
-    return float(interpolate([[error, min(domains, table_domains[-1]), min(labels, table_labels[-1])]])[0])
+    return float(interpolate([[error, min(domains, axes.domains[-1]), min(labels, axes.labels[-1])]])[0])
 
 
 # The share of the variance of "correct" within a domain that P(correct) explains; of real domains it is .09 to .24.
@@ -133,21 +142,21 @@ def probability_with_judge(
 
     It is 0 if the judge sees only the labelled responses: that of labels alone then counts.
     """
-    interpolate, (_, table_domains, table_labels) = _make_interpolator("usable_with_judge")
-    if domains < table_domains[0] or labels < LABELS_WITH_JUDGE[0] or verdicts <= labels:
+    interpolate, axes = _make_interpolator("usable_with_judge")
+    if domains < axes.domains[0] or labels < LABELS_WITH_JUDGE[0] or verdicts <= labels:
         return 0.0
     n_alone = labels_with_judge(labels, judge, verdicts)
-    if n_alone < table_labels[0]:
+    if n_alone < axes.labels[0]:
         return 0.0
-    return float(interpolate([[error, min(domains, table_domains[-1]), min(n_alone, table_labels[-1])]])[0])
+    return float(interpolate([[error, min(domains, axes.domains[-1]), min(n_alone, axes.labels[-1])]])[0])
 
 
 def labels_for_usable(error: float, judge: JudgeQuality | None = None) -> LabelCount | None:
     """The fewest labels with which `usable` is probable; null if the table has none."""
-    table_domains = _make_interpolator()[1][1]
+    _, axes = _make_interpolator()
     enough = []
     for labels in _LABELS_ALONE if judge is None else LABELS_WITH_JUDGE:
-        for domains in range(int(table_domains[0]), int(table_domains[-1]) + 1):
+        for domains in range(int(axes.domains[0]), int(axes.domains[-1]) + 1):
             if judge is None:
                 probability = probability_of_usable(error, domains, labels)
             else:
@@ -161,22 +170,23 @@ def labels_for_usable(error: float, judge: JudgeQuality | None = None) -> LabelC
 def compute_prospects(
     domains: int, labels: int, budget: int, judge: JudgeQuality, verdicts: int = VERDICTS
 ) -> pl.DataFrame | None:
-    """The probability of `usable` by `domains`, `labels` per domain and mean `error`, first for this choice.
+    """The probability of `usable` for several plans: `domains` and `labels` in each; this choice is the first.
 
-    `usable_with_judge` is that with so many `verdicts` of this judge per domain, too. The other rows have the table's
-    numbers of domains, with as many labels per domain as the budget allows. Numbers of domains without a chance have no
-    rows; null if this choice has none.
+    A plan has a row per mean `error` of `list_errors`. `usable_with_judge` is the probability with so many `verdicts`
+    of this judge per domain, too. The other plans have the table's numbers of domains, with as many labels per domain
+    as the budget allows. Plans without a chance have no rows; null if this choice has none.
     """
-    plans = {LabelCount(domains, labels): None}
-    table_domains = _make_interpolator()[1][1]
-    for n in map(int, table_domains):
-        labels_each = min(budget // n, labels)
-        if labels_each >= FEWEST_LABELS:
-            plans[LabelCount(n, labels_each)] = None
+    plans = [LabelCount(domains, labels)]
+    _, axes = _make_interpolator()
+    for n in map(int, axes.domains):
+        plan = LabelCount(n, min(budget // n, labels))
+        if plan.labels >= FEWEST_LABELS and plan not in plans:
+            plans.append(plan)
     rows = []
     for plan in plans:
         chances = [_compute_chances(error, plan, judge, verdicts) for error in list_errors()]
-        if max(map(max, chances)) >= NEGLIGIBLE:
+        largest_chance = max(chance for pair in chances for chance in pair)
+        if largest_chance >= NEGLIGIBLE:
             rows += [(*plan, verdicts, error, *pair) for error, pair in zip(list_errors(), chances, strict=True)]
         elif not rows:
             return None

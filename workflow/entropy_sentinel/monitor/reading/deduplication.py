@@ -205,11 +205,11 @@ class RepeatFinder:
     def add_problems(self, problems: Problems, path: str) -> None:
         """Report the responses in common of the file at `path`."""
         if self.n_repeated:
-            problems.add(ProblemKind.IN_ANOTHER_FILE, [path], self.n_repeated)
+            problems.add(ProblemKind.IN_ANOTHER_FILE, [path], count=self.n_repeated)
         if self.n_shared_ids:
-            problems.add(ProblemKind.SHARED_ID, [path], self.n_shared_ids)
+            problems.add(ProblemKind.SHARED_ID, [path], count=self.n_shared_ids)
         if self.n_equal:
-            problems.add(ProblemKind.EQUAL_RESPONSE, [path], self.n_equal)
+            problems.add(ProblemKind.EQUAL_RESPONSE, [path], count=self.n_equal)
 
 
 class SeenFiles:

@@ -325,27 +325,29 @@ class SourceReader:
             for bad in summary.bad:
                 places.append(bad.where if bad.problem in causes else f"{bad.where} ({bad.problem})")
                 causes.add(bad.problem)
-            self._problems.add(ProblemKind.UNREADABLE_RECORD, places, summary.n_bad)
+            self._problems.add(ProblemKind.UNREADABLE_RECORD, places, count=summary.n_bad)
         for kind, count in (
             (ProblemKind.REPLACED_ATTEMPT, summary.replaced),
             (ProblemKind.LOGGED_TWICE, summary.twice),
             (ProblemKind.EQUAL_RESPONSE, summary.equal),
         ):
             if count:
-                self._problems.add(kind, (), count)
+                self._problems.add(kind, count=count)
         for reason, count in summary.ignored.items():
-            self._problems.add(ProblemKind.SKIPPED_RECORD, (), count, reason)
+            self._problems.add(ProblemKind.SKIPPED_RECORD, count=count, subject=reason)
         for left_out, count in summary.left_out.items():
-            self._problems.add(*self._identify_left_out(left_out, count))
+            self._note_left_out(left_out, count)
 
-    def _identify_left_out(self, left_out: ExclusionReason, count: int) -> tuple[Any, ...]:
-        """The arguments of `Problems.add` for responses that `where` excludes, or that no estimator is for."""
+    def _note_left_out(self, left_out: ExclusionReason, count: int) -> None:
+        """Count responses that `where` excludes, or that no estimator is for."""
         kind, subject, value = identify_left_out(left_out)
         if left_out.column == MODEL and self._unwatched_is_problem:
             if value is None:
-                return ProblemKind.UNNAMED_MODELS, (), count
-            return ProblemKind.NO_ESTIMATOR, (), count, value
-        return kind, (), count, subject, value
+                self._problems.add(ProblemKind.UNNAMED_MODELS, count=count)
+            else:
+                self._problems.add(ProblemKind.NO_ESTIMATOR, count=count, subject=value)
+        else:
+            self._problems.add(kind, count=count, subject=subject, value=value)
 
 
 class EstimatorInputs:
@@ -404,7 +406,7 @@ class EstimatorInputs:
     def _prepare(self, batch: pl.DataFrame) -> pl.DataFrame:
         unnamed = batch.filter(pl.col("model") == UNKNOWN_MODEL)[PLACE].to_list()
         if unnamed and self._model is not None:
-            self._problems.add(ProblemKind.UNNAMED_MODEL, unnamed, None, str(self._model))
+            self._problems.add(ProblemKind.UNNAMED_MODEL, unnamed, subject=str(self._model))
             batch = batch.with_columns(pl.col("model").replace(UNKNOWN_MODEL, self._model))
         frame = batch.with_columns(*self.data_filter.classify(batch), grain=self._find_row_grains(batch))
         keys = [f"{SLICE_PREFIX}{name}" for name in self._reading.by]

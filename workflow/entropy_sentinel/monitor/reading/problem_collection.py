@@ -52,12 +52,13 @@ class Problems:
         self,
         kind: ProblemKind,
         places: Sequence[str] = (),
+        *,
         count: int | None = None,
         subject: str | None = None,
         value: str | None = None,
         expected: str | None = None,
     ) -> None:
-        """Count a problem at these places, or `count` times."""
+        """Count a problem once at each of these places, or `count` times, of which `places` has examples."""
         problem = Problem(
             kind, subject, value, expected, self.model, len(places) if count is None else count, [*places]
         )
@@ -216,20 +217,30 @@ class TrainingDataFilter:
         counts = groups.agg(pl.col("model").first(), pl.len(), pl.col(PLACE).head(MOST_PLACES))
         for code, subject, reason, name, count, places in counts.iter_rows():
             if code == ExclusionKind.REFUSED_REQUEST:
-                self._problems.add(ProblemKind.SERVER_REFUSED, places, count)
+                self._problems.add(ProblemKind.SERVER_REFUSED, places, count=count)
             elif code in HARMLESS_CODES:
-                self._problems.add(ProblemKind.NO_ANSWER, places, count, reason)
+                self._problems.add(ProblemKind.NO_ANSWER, places, count=count, subject=reason)
             elif code == ExclusionKind.OTHER_MODEL:
                 self.excluded_counts[Mismatch("model", subject)] += count
                 expected = str(self._metadata.model)
-                self._problems.add(ProblemKind.OTHER_MODEL, places, count, name or "unknown", subject, expected)
+                self._problems.add(
+                    ProblemKind.OTHER_MODEL,
+                    places,
+                    count=count,
+                    subject=name or "unknown",
+                    value=subject,
+                    expected=expected,
+                )
             elif code == ExclusionKind.OTHER_LOGPROBS:
                 mismatch = _parse_logprobs_mismatch(subject)
                 self.excluded_counts[mismatch] += count
                 expected = str(self._logprobs[mismatch.setting])
-                self._problems.add(ProblemKind.OTHER_LOGPROBS, places, count, *mismatch, expected)
+                setting, value = mismatch
+                self._problems.add(
+                    ProblemKind.OTHER_LOGPROBS, places, count=count, subject=setting, value=value, expected=expected
+                )
             else:
-                self._problems.add(ProblemKind.NO_FEATURES, places, count, reason)
+                self._problems.add(ProblemKind.NO_FEATURES, places, count=count, subject=reason)
 
     def check(self, n: int) -> None:
         """Raise ProvenanceError if the estimator matches none of the `n` responses."""

@@ -106,22 +106,25 @@ class Clock:
         """The smallest window of each time; null if the time is missing or impossible, which is counted."""
         times = pl.DataFrame({"raw": raw, "time": parse_moments(raw, self._zone), "place": places})
         if self._zone is None and (n_without_zone := int(is_naive(raw).sum())):
-            self._problems.add(ProblemKind.TIME_WITHOUT_ZONE, (), n_without_zone)
+            self._problems.add(ProblemKind.TIME_WITHOUT_ZONE, count=n_without_zone)
         times = times.with_columns(good=pl.col("time").is_not_null() & is_plausible(pl.col("time")))
         self._count(ProblemKind.TIME_MISSING, times.filter(pl.col("raw").is_null()))
         unreadable = pl.col("raw").is_not_null() & pl.col("time").is_null()
         self._count(ProblemKind.TIME_UNREADABLE, times.filter(unreadable))
         implausible = times.filter(pl.col("time").is_not_null() & ~pl.col("good"))
-        self._count(ProblemKind.TIME_IMPLAUSIBLE, implausible, str(EARLIEST.year), str(LATEST.year - 1))
+        first, last = str(EARLIEST.year), str(LATEST.year - 1)
+        self._count(ProblemKind.TIME_IMPLAUSIBLE, implausible, subject=first, value=last)
         self._count_jumps(times.filter("good"))
         clock_times = convert_to_clock(times.select(pl.when("good").then("time")).to_series(), self._zone).alias(
             "shown"
         )
         return clock_times.to_frame().select(find_window_starts(pl.col("shown"), self._grain)).to_series()
 
-    def _count(self, kind: ProblemKind, times: pl.DataFrame, *about: str) -> None:
+    def _count(
+        self, kind: ProblemKind, times: pl.DataFrame, *, subject: str | None = None, value: str | None = None
+    ) -> None:
         if len(times):
-            self._problems.add(kind, times["place"].to_list(), None, *about)
+            self._problems.add(kind, times["place"].to_list(), subject=subject, value=value)
 
     def _count_jumps(self, times: pl.DataFrame) -> None:
         if times.is_empty():

@@ -16,12 +16,12 @@ def note_clusters(problems: Problems, files: Collection[FileRecord], settings: M
     if not unknown:
         return
     if settings.cluster is not None:
-        problems.add(ProblemKind.NO_CLUSTER, (), unknown, settings.cluster)
+        problems.add(ProblemKind.NO_CLUSTER, count=unknown, subject=settings.cluster)
     elif settings.has_kind(AlertKind.DROP):
-        problems.add(ProblemKind.NO_REQUEST, (), unknown)
+        problems.add(ProblemKind.NO_REQUEST, count=unknown)
 
 
 def note_conversations(problems: Problems, columns: Collection[str]) -> None:
     """Note a column of the log that seems to name conversations."""
     if (column := find_conversation_column(columns)) is not None:
-        problems.add(ProblemKind.CONVERSATIONS, (), 1, column)
+        problems.add(ProblemKind.CONVERSATIONS, count=1, subject=column)

@@ -194,10 +194,10 @@ def sum_problems(collectors: Sequence[Collector]) -> Problems:
         if any(about.of_part for about in each.run_files.values())
     )
     if n_twice:
-        problems.add(ProblemKind.IN_TWO_PARTS, (), n_twice)
+        problems.add(ProblemKind.IN_TWO_PARTS, count=n_twice)
     for kind, subject, paths in _list_outdated_files(collectors):
         if paths:
-            problems.add(kind, list(paths), None, subject)
+            problems.add(kind, list(paths), subject=subject)
     return problems
 
 

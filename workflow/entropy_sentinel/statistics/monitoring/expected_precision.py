@@ -38,11 +38,13 @@ def expected_size_with_predictions(predicted_on_all: Numbers, labels: int, level
     """
     p = np.asarray(predicted_on_all, dtype=float)
     accuracy = float(p.mean())
+    # Expected sums over the labels: of (y - a)^2, and of (y - p)^2.
     label_squares = labels * accuracy * (1 - accuracy)
     residual_squares = labels * float(np.mean(p * (1 - p)))
     return effective_label_count(
         labels,
         len(p),
+        # Evenly drawn labels have equal weights, 1, and independent ones the variance of binomial numbers.
         binomial_squares=label_squares,
         label_squares=label_squares,
         residual_squares=residual_squares,

@@ -53,16 +53,16 @@ class PartnerVerdict(StrEnum):
 class PartnerCheck(NamedTuple):
     """What n labelled responses, or responses with a reference, say of a partner; null if they cannot tell.
 
-    `accuracy` is that of the watched model; `at_least` and `at_most` are the bounds of the partner's, which are equal
-    with a reference. `agreement` is the share of answers with which the partner agrees, `sensitivity` that of right
-    ones. `has_reference` tells whether a reference told the accuracies.
+    `accuracy` is that of the watched model; the partner's is between `at_least` and `at_most`, which are equal with a
+    reference. `agreement` is the share of answers with which the partner agrees, `sensitivity` that of right ones.
+    `has_reference` tells whether a reference told the accuracies. The fields are those of the monitor's JSON.
     """
 
     verdict: PartnerVerdict
     n: int
     accuracy: float | None = None
-    partner_lower_bound: float | None = None
-    partner_upper_bound: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
     agreement: float | None = None
     sensitivity: float | None = None
     has_reference: bool = False
@@ -77,21 +77,31 @@ def check_partner(labels: Numbers, agrees: Numbers, clusters: Numbers | None = N
     n, n_right = len(y), float(y.sum())
     if not n:
         return PartnerCheck(PartnerVerdict.UNCHECKED, 0)
+    accuracy = n_right / n
     # The partner is right if both agree and y = 1; it may be right if they differ and y = 0.
-    accuracy, accuracy_lower_bound = n_right / n, float((y * z).mean())
-    accuracy_upper_bound = accuracy_lower_bound + float(((1 - y) * (1 - z)).mean())
+    partner_lower_bound = float((y * z).mean())
+    partner_upper_bound = partner_lower_bound + float(((1 - y) * (1 - z)).mean())
     sensitivity = float(y @ z) / n_right if n_right else None
     verdict = PartnerVerdict.UNCHECKED
     if n >= FEWEST and sensitivity is not None:
         # Half of a right answer with which the partner agrees, and of one with which it does not, so that few right
         # answers do not seem certain.
         r, a = (float(y @ z) + 0.5) / (n_right + 1), accuracy
-        # The middle of the bounds a r and r of the partner's accuracy, minus the watched model's a.
+        # Closer bounds of the partner's accuracy are a r and r, if it is at most as good on the questions that the
+        # watched model gets wrong as on those that it gets right. The lead is their middle minus a.
         lead = r * (1 + a) / 2 - a
         # Of each response on the lead: d lead / d r times that on r, plus d lead / d a times that on a.
         influences = (1 + a) / 2 * y * (z - r) / a + (r / 2 - 1) * (y - a)
         verdict = _decide_verdict(lead, influences, z - y, clusters)
-    return PartnerCheck(verdict, n, accuracy, accuracy_lower_bound, accuracy_upper_bound, float(z.mean()), sensitivity)
+    return PartnerCheck(
+        verdict,
+        n,
+        accuracy=accuracy,
+        at_least=partner_lower_bound,
+        at_most=partner_upper_bound,
+        agreement=float(z.mean()),
+        sensitivity=sensitivity,
+    )
 
 
 def check_by_reference(
@@ -112,11 +122,11 @@ def check_by_reference(
     return PartnerCheck(
         verdict,
         n,
-        float(logged.mean()),
-        partner_accuracy,
-        partner_accuracy,
-        float(z.mean()),
-        sensitivity,
+        accuracy=float(logged.mean()),
+        at_least=partner_accuracy,
+        at_most=partner_accuracy,
+        agreement=float(z.mean()),
+        sensitivity=sensitivity,
         has_reference=True,
     )
 
@@ -135,12 +145,13 @@ def _decide_verdict(
     is_stronger, is_weaker = lead - margin > 0, lead + margin < 0
     error = float(errors.mean())
     error_margin = quantile * _standard_error(errors - error, clusters)
-    # A weaker partner may also make the same errors: its agreement must not be much too high either, nor be near the
-    # accuracy only because of them.
-    is_near = not is_weaker or (error + error_margin < HARMLESS and lead > -HARMLESS)
-    is_harmless = error - error_margin > -HARMLESS and is_near
+    # The agreement does no harm if it is surely not much below the accuracy. That of a weaker partner may also be too
+    # high, or near the accuracy only because both make the same errors.
+    is_surely_not_too_low = error - error_margin > -HARMLESS
+    is_surely_not_too_high = error + error_margin < HARMLESS
+    is_harmless = is_surely_not_too_low and (not is_weaker or (is_surely_not_too_high and lead > -HARMLESS))
     if is_stronger or is_harmless:
-        return PartnerVerdict.STRONG
+        return PartnerVerdict.STRONG  # its agreement may be used
     if is_weaker:
         return PartnerVerdict.WEAK
     n = len(errors) if clusters is None else len(np.unique(np.asarray(clusters)))
