@@ -21,7 +21,7 @@ except extensions.ConfigError as error:
 
 from entropy_sentinel.study.config import group_estimates, generation_requests, label_requests
 from entropy_sentinel.study.config.config_loading import load_config, describe_unversioned_kinds
-from entropy_sentinel.study.config.study_paths import parts_folder
+from entropy_sentinel.study.config.study_paths import get_parts_folder
 from entropy_sentinel.study.engines.gpu_devices import list_visible_devices
 from entropy_sentinel.study.engines.engine_run import announce_run
 from entropy_sentinel.estimators.estimator_settings import group_file
@@ -336,7 +336,7 @@ def check_study():
 def keep_answers():
     for job in workflow.dag.needrun_jobs():
         if job.rule.name in WITH_PARTS and not workflow.dag.reason(job).forced and Path(job.output[0]).is_file():
-            link_output(job.output[0], parts_folder(job.output[0]))
+            link_output(job.output[0], get_parts_folder(job.output[0]))
 
 
 # A run that is forced to make them takes none from another study (study/jobs/result_reuse.py).
@@ -352,7 +352,7 @@ def refuse_reuse():
 def clear_parts(log):
     for job in workflow.dag.jobs:
         if job.rule.name in WITH_PARTS and (workflow.dag.finished(job) or not workflow.dag.needrun(job)):
-            remove_unowned_folder(Path(parts_folder(job.output[0])))
+            remove_unowned_folder(Path(get_parts_folder(job.output[0])))
 
 
 def run_after(outcome):

@@ -17,7 +17,7 @@ _N_ITEMS = Column("n_items", pl.UInt32, "items with all estimators that any item
 _REASON = Column("reason", pl.String, "why there is none", nullable=True)
 
 
-def _interval_columns(name: str, meaning: str) -> tuple[Column, ...]:
+def _make_interval_columns(name: str, meaning: str) -> tuple[Column, ...]:
     return (
         Column(name, pl.Float64, meaning, "1", nullable=True),
         Column("lower", pl.Float64, "lower end of its 95 % interval", "1", nullable=True),
@@ -71,7 +71,7 @@ CONCORDANCES = Contract(
     key=("model", "benchmark", "source", "answers", "form", "estimator"),
     columns=(
         *(MODEL_COLUMN, BENCHMARK_COLUMN, _SOURCE, _ANSWERS, _FORM, _ESTIMATOR, _N_ITEMS),
-        *_interval_columns("auc_c", "P(EU_i > EU_j | estimator_i > estimator_j)"),
+        *_make_interval_columns("auc_c", "P(EU_i > EU_j | estimator_i > estimator_j)"),
         Column("tied", pl.Float64, "share of the pairs that are left out: equal estimators", "1", nullable=True),
         Column("alike", pl.Float64, "share of the others that count half: equal uncertainties", "1", nullable=True),
         _REASON,
@@ -86,7 +86,7 @@ AUROCS = Contract(
         Column("threshold", pl.Float64, "items with an epistemic uncertainty of at least its logarithm are uncertain"),
         *(_ESTIMATOR, _N_ITEMS),
         Column("n_uncertain", pl.UInt32, "of these, uncertain items", "items"),
-        *_interval_columns("auroc", "area under the ROC curve for uncertain items"),
+        *_make_interval_columns("auroc", "area under the ROC curve for uncertain items"),
         _REASON,
     ),
 )

@@ -68,7 +68,7 @@ use rule cpu_job as entropy_area_measures with:
             "sets": AREA_SETS,
             "answers": AREA_ANSWERS,
             "resamples": AREA.resamples,
-            "seed": group_estimates.estimation_seed(CONFIG),
+            "seed": group_estimates.find_estimation_seed(CONFIG),
         },
 
 

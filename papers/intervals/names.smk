@@ -30,7 +30,7 @@ INTERVALS_PUBLISHED = [
     if (INTERVALS_PAPER / f"table_{name}.csv").is_file()
 ]
 INTERVALS_PICTURES = [f"{INTERVALS_FOLDER}/figures/figure_{name}" for name in INTERVALS.figures]
-INTERVALS_RESAMPLES = {"resamples": INTERVALS.resamples, "seed": group_estimates.estimation_seed(CONFIG)}
+INTERVALS_RESAMPLES = {"resamples": INTERVALS.resamples, "seed": group_estimates.find_estimation_seed(CONFIG)}
 INTERVALS_SHOWN = {
     "label": INTERVALS.label(CONFIG.study),
     # Those whose weights one can have: all but what is behind an API.

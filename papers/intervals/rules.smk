@@ -68,7 +68,7 @@ use rule cpu_job as intervals_adjusted with:
             "levels": INTERVALS_LEVELS,
             "covariates": INTERVALS.covariates,
             "undercoverage": INTERVALS.undercoverage,
-            "seed": group_estimates.estimation_seed(CONFIG),
+            "seed": group_estimates.find_estimation_seed(CONFIG),
         },
 
 

@@ -38,7 +38,7 @@ use rule cpu_job as rejection_measures with:
             "assessors": REJECTION_ASSESSORS,
             "accuracies": REJECTION.accuracies,
             "resamples": REJECTION.resamples,
-            "seed": group_estimates.estimation_seed(CONFIG),
+            "seed": group_estimates.find_estimation_seed(CONFIG),
         },
 
 

@@ -25,7 +25,7 @@ from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
-from entropy_sentinel.study.config.study_paths import parts_folder
+from entropy_sentinel.study.config.study_paths import get_parts_folder
 from entropy_sentinel.study.jobs.job_logs import job_log
 from entropy_sentinel.study.stages import generation_stage
 from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
@@ -50,7 +50,7 @@ def job(items: str, settings: Mapping[str, Any], output: str) -> None:
 
 def kill_at(process: Any, output: str, parts_before: int, new_parts: int, draw: random.Random) -> None:
     """Kill the job once it has written `new_parts` more parts and a moment has passed."""
-    folder = Path(parts_folder(output))
+    folder = Path(get_parts_folder(output))
     while len(list(folder.glob("part-*.parquet"))) < parts_before + new_parts and process.is_alive():
         time.sleep(0.005)
     time.sleep(draw.uniform(0, PAUSE_S if new_parts else START_S))
@@ -66,7 +66,7 @@ def run_with_kills(
     draw = random.Random(seed)
     total = n_responses // PART_RESPONSES
     marks = sorted(draw.choices(range(total * 9 // 10), k=points))
-    kept, folder = [], Path(parts_folder(output))
+    kept, folder = [], Path(get_parts_folder(output))
     for mark in marks:
         before = len(list(folder.glob("part-*.parquet")))
         process = SPAWN.Process(target=job, args=(items, settings, output))
@@ -132,7 +132,7 @@ def main() -> None:
             "resumed_responses": read_provenance(resumed)["resumed_responses"],
             "largest_logprob_difference": difference,
             "texts_equal": True,
-            "parts_left": len(list(Path(parts_folder(resumed)).glob("part-*"))),
+            "parts_left": len(list(Path(get_parts_folder(resumed)).glob("part-*"))),
             "wall_s": round(time.monotonic() - start),
         }
     print(json.dumps(summary))

@@ -26,8 +26,8 @@ from entropy_sentinel.study.auditing import auditor_answers as terminal
 from entropy_sentinel.study.auditing.audit_sample import AuditSample, collect_material, draw_strata, read_sample
 from entropy_sentinel.study.auditing.auditor_answers import (
     add_answers,
+    get_replaced_path,
     read_answers,
-    replaced_file,
     save_answers,
     write_answers,
     write_page,
@@ -399,7 +399,7 @@ def test_two_people_saving_at_once_lose_no_answer(tmp_path: Path) -> None:
         saver.communicate(timeout=60)
         assert saver.returncode == 0
     assert read_answers(path) == {("m", "a", f"{name}-{i}", 0): "correct" for name in "xyz" for i in range(60)}
-    assert not replaced_file(path).exists()
+    assert not get_replaced_path(path).exists()
 
 
 def test_two_terminals_share_answers_and_report_disagreements(study: Path) -> None:
@@ -419,14 +419,14 @@ def test_two_terminals_share_answers_and_report_disagreements(study: Path) -> No
     assert [results.get(response) for response in order] == ["correct", "correct", "unsure", "incorrect", None]
     assert read_answers(path) == results
     screen = console.export_text()
-    assert all(fact in screen for fact in ("'incorrect'", str(replaced_file(path))))
+    assert all(fact in screen for fact in ("'incorrect'", str(get_replaced_path(path))))
     # A change of one's own mind is no such thing.
     keys = iter("b2")
     results = terminal.label_in_terminal(shown, results, path, lambda: next(keys, "q"), console)
     assert results[order[3]] == "incorrect"
     keys = iter("b1")
     results = terminal.label_in_terminal(shown, results, path, lambda: next(keys, "q"), console)
-    assert (results[order[3]], len(replaced_file(path).read_text().splitlines())) == ("correct", 2)
+    assert (results[order[3]], len(get_replaced_path(path).read_text().splitlines())) == ("correct", 2)
 
 
 def sample_of(strata: dict[str, tuple[int, str]]) -> tuple[AuditSample, dict]:

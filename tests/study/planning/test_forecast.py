@@ -20,10 +20,10 @@ from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.config.config_loading import Config, load_config
 from entropy_sentinel.study.planning.file_plan import plan_files
 from entropy_sentinel.study.planning.forecast import Cost, describe_forecast, forecast_costs
-from entropy_sentinel.study.planning.job_measurements import measured_speed, read_measurements
+from entropy_sentinel.study.planning.job_measurements import compute_job_speed, read_measurements
 from entropy_sentinel.study.planning.judge_cost import plan_judging
 from entropy_sentinel.study.planning.pass_cost import plan_passes
-from entropy_sentinel.study.planning.response_cost import Outlook, count_items, model_rates
+from entropy_sentinel.study.planning.response_cost import Outlook, count_items, find_model_rates
 
 ROOT = Path(__file__).parents[3]
 RATES = {
@@ -175,9 +175,9 @@ def test_a_plan_goes_by_what_finished_jobs_took() -> None:
 
     generated("svamp", 40, 60_000)  # 40 of its responses are an earlier job's
     measured("generations/one/svamp", 1, 1, 1)
-    speed = measured_speed(config, "one", read_measurements(config)["generations"])
+    speed = compute_job_speed(config, "one", read_measurements(config)["generations"])
     assert (speed.value, speed.n_jobs) == (200, 1)  # type: ignore[union-attr]
-    assert measured_speed(config, "two", read_measurements(config)["generations"]) is None
+    assert compute_job_speed(config, "two", read_measurements(config)["generations"]) is None
 
 
 def test_a_copied_output_measures_nothing() -> None:
@@ -265,12 +265,12 @@ def test_rates_of_a_model_override_the_general_ones() -> None:
         "served": {"api": {"model": "openai/x"}},
     }
     config = study(models=models)
-    rates = model_rates(config, plan_files(config))
+    rates = find_model_rates(config, plan_files(config))
     assert (rates["one"][0].tokens_per_response, rates["one"][0].tokens_per_s) == (900, 1000)
     assert rates["two"][0].tokens_per_response == 500
     # Another model's files tell more than what is said of all, and less than what is said of this one.
     make("results/paper/generations/two/svamp.parquet", 800, {"n_tokens": [200]})
-    rates = model_rates(config, plan_files(config))
+    rates = find_model_rates(config, plan_files(config))
     lengths = {model: (result.tokens_per_response, origin) for model, (result, origin) in rates.items()}
     assert lengths == {"one": (900, "config"), "two": (200, "own files"), "served": (200, "others' files")}
 

@@ -72,7 +72,7 @@ def get_audit_folder(study: str, judge: str) -> Path:
     return Path("audits") / study / judge
 
 
-def sample_file(study: str, judge: str) -> Path:
+def get_sample_path(study: str, judge: str) -> Path:
     """The file of an audit's sample."""
     return get_audit_folder(study, judge) / "sample.parquet"
 
@@ -87,26 +87,26 @@ def draw_strata(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.Data
     strata = population.sort(*STRATUM, *RESPONSE).partition_by(STRATUM, maintain_order=True)
     sizes = [len(part) for part in strata]
     counts = apportion_labels(sizes, [0] * len(sizes), sizes, size).tolist()
-    chosen, about = [], []
+    chosen, drawn_strata = [], []
     for part, n in zip(strata, counts, strict=True):
         chosen.append(part[np.sort(random.permutation(len(part))[:n])])
         model, benchmark, verdict = part.select(STRATUM).row(0)
-        about.append(Stratum(model=model, benchmark=benchmark, verdict=verdict, n=len(part), drawn=n))
+        drawn_strata.append(Stratum(model=model, benchmark=benchmark, verdict=verdict, n=len(part), drawn=n))
     rows = pl.concat(chosen)
-    return rows[random.permutation(len(rows))], about
+    return rows[random.permutation(len(rows))], drawn_strata
 
 
 def draw_sample(population: pl.DataFrame, study: str, judge: str, size: int, seed: int) -> AuditSample:
     """Draw the sample of an audit from `population` and write its file."""
     rows, strata = draw_strata(population, size, seed)
-    about = SampleProvenance(study=study, judge=judge, size=size, seed=seed, strata=strata)
-    AUDIT_SAMPLE.write(rows, sample_file(study, judge), about)
-    return AuditSample(rows, about)
+    provenance = SampleProvenance(study=study, judge=judge, size=size, seed=seed, strata=strata)
+    AUDIT_SAMPLE.write(rows, get_sample_path(study, judge), provenance)
+    return AuditSample(rows, provenance)
 
 
 def read_sample(study: str, judge: str) -> AuditSample:
     """Read the sample of an audit; raise IncompleteFileError if it cannot be read."""
-    path = sample_file(study, judge)
+    path = get_sample_path(study, judge)
     # It must not be drawn again, because people's answers belong to this sample.
     with check_user_file(path):
         return AuditSample(AUDIT_SAMPLE.read(path), cast(SampleProvenance, read_provenance(path)))
@@ -131,7 +131,7 @@ def _read_auditable_responses(config: Config, judge: str, model: str, benchmark:
     labels = LABELS.read(config.layout.labels.format(**names), ["item_id", "sample", "label"])
     rows = labels.join(read_material(config, model, benchmark), on=SAMPLE, how="inner")
     verdict = pl.when("label").then(pl.lit("correct")).otherwise(pl.lit("incorrect"))
-    hashes = [response_hash(text) for text in rows["response"]]
+    hashes = [hash_response(text) for text in rows["response"]]
     return (
         rows.with_columns(
             model=pl.lit(model),
@@ -169,8 +169,8 @@ def collect_material(config: Config, sample: AuditSample) -> pl.DataFrame:
         parts.append(part.with_columns(model=pl.lit(model), benchmark=pl.lit(benchmark)))
     rows = sample.rows.drop("verdict").join(pl.concat(parts), on=RESPONSE, how="left", maintain_order="left")
     for row in rows.iter_rows(named=True):
-        if row["response"] is None or response_hash(row["response"]) != row["response_hash"]:
-            file = sample_file(sample.provenance["study"], judge)
+        if row["response"] is None or hash_response(row["response"]) != row["response_hash"]:
+            file = get_sample_path(sample.provenance["study"], judge)
             raise InputError(
                 f"{file}: the response of {row['model']} to {row['item_id']} has changed since the sample was drawn; "
                 "draw again with --new; answers for unchanged responses are kept"
@@ -178,6 +178,6 @@ def collect_material(config: Config, sample: AuditSample) -> pl.DataFrame:
     return rows
 
 
-def response_hash(text: str) -> str:
+def hash_response(text: str) -> str:
     """A hash that identifies the text of a response."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

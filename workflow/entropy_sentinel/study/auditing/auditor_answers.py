@@ -29,7 +29,7 @@ Answers = dict[Response, str]
 _KEYS = "   ".join([*map(" ".join, ANSWERS.items()), "b back", "q quit (all is saved)"])
 
 
-def answers_file(study: str, judge: str) -> Path:
+def get_answers_path(study: str, judge: str) -> Path:
     """The file with the answers of an audit."""
     return get_audit_folder(study, judge) / "answers.csv"
 
@@ -73,7 +73,7 @@ def write_answers(answers: Answers, path: Path) -> None:
 def save_answers(new_answers: Answers, path: Path, previous_answers: Answers | None = None) -> tuple[Answers, Answers]:
     """Add `new_answers` to the answers in `path`, to which others may save at the same time.
 
-    Returns all answers, and the replaced ones. Replaced answers no longer count; they are kept in `replaced_file`
+    Returns all answers, and the replaced ones. Replaced answers no longer count; they are kept in `get_replaced_path`
     unless they are among `previous_answers`, the caller's own, which were changed on purpose.
     """
     previous_answers = previous_answers or {}
@@ -85,12 +85,12 @@ def save_answers(new_answers: Answers, path: Path, previous_answers: Answers | N
             if previous not in (label, previous_answers.get(response)):
                 replaced[response] = previous
         if replaced:
-            _keep_replaced(replaced, new_answers, replaced_file(path))
+            _keep_replaced(replaced, new_answers, get_replaced_path(path))
         write_answers(saved | new_answers, path)
     return saved | new_answers, replaced
 
 
-def replaced_file(path: Path) -> Path:
+def get_replaced_path(path: Path) -> Path:
     """The file with the answers that other people have replaced."""
     return path.with_name(f"{path.stem}.replaced.csv")
 
@@ -168,7 +168,7 @@ def label_in_terminal(
             for replaced_label in replaced.values():
                 console.print(
                     f"somebody else answered '{replaced_label}' meanwhile; that answer is kept in "
-                    f"{replaced_file(path)}",
+                    f"{get_replaced_path(path)}",
                     highlight=False,
                 )
             place = _find_next(responses, answers, place + 1)

@@ -50,17 +50,22 @@ def command(
         context.obj = (configfile, judge)
         return
     from entropy_sentinel.core.whole_files import check_outputs
-    from entropy_sentinel.study.auditing.audit_sample import collect_material, sample_file
-    from entropy_sentinel.study.auditing.auditor_answers import add_answers, answers_file, read_answers, replaced_file
+    from entropy_sentinel.study.auditing.audit_sample import collect_material, get_sample_path
+    from entropy_sentinel.study.auditing.auditor_answers import (
+        add_answers,
+        get_answers_path,
+        get_replaced_path,
+        read_answers,
+    )
 
     config, judge = _load_judge(configfile, judge)
     call = _quote_command(configfile, config, judge)
-    answers_path, sample_path = answers_file(config.study, judge), sample_file(config.study, judge)
+    answers_path, sample_path = get_answers_path(config.study, judge), get_sample_path(config.study, judge)
     inputs: list[str | Path] = [
         BASE,
         *configfile,
         answers_path,
-        replaced_file(answers_path),
+        get_replaced_path(answers_path),
         sample_path,
         config.layout.results,
     ]
@@ -71,7 +76,7 @@ def command(
         print_line(f"{answers_path}: added {n_used} answers from {answers}; {n_other} are for other responses")
         if n_replaced:
             print_line(
-                f"{n_replaced} of them replaced an earlier answer, which is kept in {replaced_file(answers_path)}"
+                f"{n_replaced} of them replaced an earlier answer, which is kept in {get_replaced_path(answers_path)}"
             )
         return
     material = collect_material(config, sample)
@@ -105,17 +110,17 @@ def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = 
     from entropy_sentinel.study.auditing.audit_sample import (
         collect_material,
         get_audit_folder,
+        get_sample_path,
         read_sample,
-        sample_file,
     )
-    from entropy_sentinel.study.auditing.auditor_answers import answers_file, read_answers
+    from entropy_sentinel.study.auditing.auditor_answers import get_answers_path, read_answers
     from entropy_sentinel.study.auditing.judge_error import describe_audit, measure_judge, write_audit
 
     files, parent_judge = context.obj
     files = [*files, *configfile]
     config, judge = _load_judge(files, judge or parent_judge)
-    answers_path = answers_file(config.study, judge)
-    if not sample_file(config.study, judge).exists() or not answers_path.exists():
+    answers_path = get_answers_path(config.study, judge)
+    if not get_sample_path(config.study, judge).exists() or not answers_path.exists():
         raise InputError(f"{answers_path}: no answers yet; label some with: {_quote_command(files, config, judge)}")
     sample = read_sample(config.study, judge)
     collect_material(config, sample)  # raises an error if a response has changed since
@@ -145,9 +150,9 @@ def _quote_command(files: list[Path], config: "Config", judge: str) -> str:
 
 def _load_sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "AuditSample":
     """The existing or a new sample; raises InputError if the existing one has another size or seed."""
-    from entropy_sentinel.study.auditing.audit_sample import draw_sample, read_population, read_sample, sample_file
+    from entropy_sentinel.study.auditing.audit_sample import draw_sample, get_sample_path, read_population, read_sample
 
-    path = sample_file(config.study, judge)
+    path = get_sample_path(config.study, judge)
     if new or not path.exists():
         size, seed = SIZE if size is None else size, SEED if seed is None else seed
         sample = draw_sample(read_population(config, judge), config.study, judge, size, seed)

@@ -12,14 +12,14 @@ from entropy_sentinel.features.feature_settings import SplitSettings
 from entropy_sentinel.study.config.study_config import Config
 
 
-def estimation_seed(config: Config) -> int:
+def find_estimation_seed(config: Config) -> int:
     """The seed of all random numbers in estimation: split, folds, forests, MLPs."""
     return config.seed if config.estimation.seed is None else config.estimation.seed
 
 
 def split_settings(config: Config) -> SplitSettings:
     """The settings that the split of a benchmark's items depends on."""
-    return {"test_share": config.estimation.test_share, "seed": estimation_seed(config)}
+    return {"test_share": config.estimation.test_share, "seed": find_estimation_seed(config)}
 
 
 def estimation_settings(config: Config, estimators: Iterable[str]) -> EstimationSettings:
@@ -27,7 +27,7 @@ def estimation_settings(config: Config, estimators: Iterable[str]) -> Estimation
     estimation = config.estimation
     return {
         "estimators": list(estimators),
-        "seed": estimation_seed(config),
+        "seed": find_estimation_seed(config),
         "folds": estimation.folds,
         "trees": estimation.trees,
         "max_depth": estimation.max_depth,
@@ -122,15 +122,15 @@ def estimate_batches(config: Config) -> dict[str, list[str]]:
     """
     named_groups = list(dict.fromkeys(group_file(config.groups[name].group_id) for name in config.run.groups))
     unnamed_groups = [file for file in map_group_files(config) if file not in named_groups]
-    return _batches(config, "estimate", "{group}", named_groups, unnamed_groups)
+    return _split_batches(config, "estimate", "{group}", named_groups, unnamed_groups)
 
 
 def estimator_batches(config: Config) -> dict[str, list[str]]:
     """The named groups whose estimators one job keeps, by its rule; or the wildcard `{name}`."""
-    return _batches(config, "estimator", "{name}", config.run.groups)
+    return _split_batches(config, "estimator", "{name}", config.run.groups)
 
 
-def _batches(config: Config, rule: str, wildcard: str, *parts: list[str]) -> dict[str, list[str]]:
+def _split_batches(config: Config, rule: str, wildcard: str, *parts: list[str]) -> dict[str, list[str]]:
     """The groups of each job by its rule: at most `groups_per_job` of one of the `parts`; 1: one rule for all."""
     size = config.estimation.groups_per_job
     if size == 1:

@@ -41,6 +41,6 @@ class StudyLayout:
         self.costs = f"{self.results}/{{judge}}/costs.csv"
 
 
-def parts_folder(output: str) -> str:
+def get_parts_folder(output: str) -> str:
     """The folder of a long job's partial results, beside its output."""
     return f"{output}.parts"

@@ -31,7 +31,7 @@ from entropy_sentinel.core.file_locks import WAITING, is_at, try_lock
 from entropy_sentinel.llm_client.server_settings import ServedSettings
 from entropy_sentinel.study.engines import cpu_settings, gpu_devices
 from entropy_sentinel.study.engines.engine_processes import is_process_alive, is_process_suspended, remove_engine
-from entropy_sentinel.study.engines.engine_run import STANDARD_ERROR, EngineRun, folder_prefix, start_engine_process
+from entropy_sentinel.study.engines.engine_run import STANDARD_ERROR, EngineRun, get_folder_prefix, start_engine_process
 from entropy_sentinel.study.engines.generation_section import VllmSettings, select_loading_settings
 from entropy_sentinel.study.engines.process_connections import open_connection
 
@@ -264,8 +264,8 @@ def _clear_dead_runs(run: EngineRun) -> None:
 
     Process ids do not show whether a run has ended: it may be in another container, with ids of its own.
     """
-    for folder in run.folder.parent.glob(f"{folder_prefix()}*"):
-        if folder != run.folder and re.fullmatch("[0-9a-f]+", folder.name.removeprefix(folder_prefix())):
+    for folder in run.folder.parent.glob(f"{get_folder_prefix()}*"):
+        if folder != run.folder and re.fullmatch("[0-9a-f]+", folder.name.removeprefix(get_folder_prefix())):
             with suppress(OSError, InputError), open_private_folder(folder) as descriptor:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if is_at(descriptor, folder):

@@ -160,7 +160,7 @@ class EngineRun:
 
         start_time = psutil.Process().create_time()
         number, secret = _make_identity(os.getpid())
-        folder = _find_socket_path(f"{folder_prefix()}{number}")
+        folder = _find_socket_path(f"{get_folder_prefix()}{number}")
         return cls(folder, os.getpid(), start_time, idle_s, os.environ.get("SLURM_JOB_ID"), secret)
 
     @classmethod
@@ -227,7 +227,7 @@ def _lock_shared(descriptor: int) -> None:
             raise
 
 
-def folder_prefix() -> str:
+def get_folder_prefix() -> str:
     """How the names of the folders of this user's runs begin; hexadecimal digits follow."""
     return f"es-{os.getuid()}-"
 

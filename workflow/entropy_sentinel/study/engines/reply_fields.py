@@ -56,9 +56,9 @@ def find_type_problem(response: Any) -> Problem | None:
 def _find_type_problems(response: Response) -> Iterator[Problem | None]:
     """Yield what is wrong with each field of a response, or None if nothing is."""
     for name in ("prompt_hash", "text", "finish_reason"):
-        yield _text_problem(name, getattr(response, name))
+        yield _find_text_problem(name, getattr(response, name))
     for name in ("prompt_tokens", "displaced_steps", "n_counted"):
-        yield _count_problem(name, getattr(response, name))
+        yield _find_count_problem(name, getattr(response, name))
     if (response.token_logprobs is None) != (response.top_logprobs is None):
         missing = "token_logprobs" if response.token_logprobs is None else "top_logprobs"
         yield Problem(missing, "must be an array if the other log-probabilities are; None for both without any", "None")
@@ -73,7 +73,7 @@ def _find_type_problems(response: Response) -> Iterator[Problem | None]:
         ("top_tokens", per_alternative, "text"),
     ):
         value = getattr(response, name)
-        yield None if value is None else _array_problem(name, value, shape, kind)
+        yield None if value is None else _find_array_problem(name, value, shape, kind)
 
 
 def find_value_problem(response: Response, has_logprobs: bool) -> Problem | None:
@@ -93,13 +93,13 @@ def find_value_problem(response: Response, has_logprobs: bool) -> Problem | None
         was = f"an empty array with the text {response.text[:40]!r}"
         return Problem("token_logprobs", lacks, was) if response.text else None
     sampled = np.asarray(response.token_logprobs, np.float32)
-    return _step_problem(sampled, np.asarray(response.top_logprobs, np.float32), response)
+    return _find_step_problem(sampled, np.asarray(response.top_logprobs, np.float32), response)
 
 
-def _step_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> Problem | None:
+def _find_step_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> Problem | None:
     """The first step, of `sampled` (T,) and `top` (T, TOP_K), that cannot be of a model's distribution."""
     for name, values in (("token_logprobs", sampled), ("top_logprobs", top)):
-        if (problem := _number_problem(name, values)) is not None:
+        if (problem := _find_number_problem(name, values)) is not None:
             return problem
     if not _are_exactly_possible(sampled, top):  # the other rules allow for rounding, and take ten times as long
         columns = {"token_logprobs": [sampled], "top_logprobs": [top]}
@@ -107,7 +107,7 @@ def _step_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> P
         wrong = find_impossible_step(pl.DataFrame(columns, schema=schema))
         if wrong is not None:
             return Problem(wrong.column, wrong.must, f"{_format_numbers(wrong.was)} at step {wrong.step}", _LOGARITHMS)
-    return _sampled_token_problem(sampled, top, response)
+    return _find_sampled_token_problem(sampled, top, response)
 
 
 def _are_exactly_possible(sampled: np.ndarray, top: np.ndarray) -> bool:
@@ -118,7 +118,7 @@ def _are_exactly_possible(sampled: np.ndarray, top: np.ndarray) -> bool:
     return bool(falling and possible and (np.exp(top).sum(axis=1) <= 1 + ROUNDING / 2).all())
 
 
-def _number_problem(name: str, values: np.ndarray) -> Problem | None:
+def _find_number_problem(name: str, values: np.ndarray) -> Problem | None:
     """The first step with NaN or a probability above 1, as a problem; None without one."""
     for wrong, must, remedy in (
         (np.isnan(values), "must be numbers", _NAN),
@@ -130,7 +130,7 @@ def _number_problem(name: str, values: np.ndarray) -> Problem | None:
     return None
 
 
-def _sampled_token_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> Problem | None:
+def _find_sampled_token_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> Problem | None:
     """The first step whose sampled token has another log-probability than among the most likely tokens."""
     with np.errstate(invalid="ignore"):  # -inf - -inf
         distances = np.abs(top - sampled[:, None])
@@ -154,7 +154,7 @@ def find_next_token_type_problem(reply: Any) -> Problem | None:
     if not isinstance(reply, NextToken):
         return Problem("next token", "must be a NextToken (study/engines/engine_interface.py)", _describe_value(reply))
     n_tokens = 0 if reply.refused else TOP_K
-    return _array_problem("token_ids", reply.token_ids, (n_tokens,), "id") or _array_problem(
+    return _find_array_problem("token_ids", reply.token_ids, (n_tokens,), "id") or _find_array_problem(
         "logprobs", reply.logprobs, (n_tokens,), "float"
     )
 
@@ -165,7 +165,7 @@ def find_next_token_value_problem(reply: NextToken) -> Problem | None:
     ids = np.asarray(reply.token_ids)
     if not len(logprobs):
         return None
-    if problem := _number_problem("logprobs", logprobs):
+    if problem := _find_number_problem("logprobs", logprobs):
         return problem
     if (logprobs[1:] > logprobs[:-1]).any():
         return Problem("logprobs", "must be those of the most likely tokens, largest first", _format_numbers(logprobs))
@@ -183,9 +183,9 @@ def find_continuation_problem(reply: Any, n_tokens: int) -> Problem | None:
         return Problem(
             "continuation", "must be a Continuation (study/engines/engine_interface.py)", _describe_value(reply)
         )
-    return _array_problem("logprobs", reply.logprobs, (0 if reply.refused else n_tokens,), "float") or _number_problem(
-        "logprobs", np.asarray(reply.logprobs, np.float32)
-    )
+    return _find_array_problem(
+        "logprobs", reply.logprobs, (0 if reply.refused else n_tokens,), "float"
+    ) or _find_number_problem("logprobs", np.asarray(reply.logprobs, np.float32))
 
 
 def find_beams_problem(reply: Any, width: int) -> Problem | None:
@@ -196,7 +196,7 @@ def find_beams_problem(reply: Any, width: int) -> Problem | None:
         must = f"must be 1 to {width} sequences, or none with `refused`"
         return Problem("beams", must, f"{len(reply.beams)} sequences")
     for beam in reply.beams:
-        if (problem := _beam_problem(beam)) is not None:
+        if (problem := _find_beam_problem(beam)) is not None:
             return problem
     logprobs = [beam.logprob for beam in reply.beams]
     if logprobs != sorted(logprobs, reverse=True):
@@ -206,7 +206,7 @@ def find_beams_problem(reply: Any, width: int) -> Problem | None:
     return None
 
 
-def _beam_problem(beam: Any) -> Problem | None:
+def _find_beam_problem(beam: Any) -> Problem | None:
     if not isinstance(beam, Beam):
         return Problem("beams", "must be of type Beam (study/engines/engine_interface.py)", _describe_value(beam))
     logprob = beam.logprob
@@ -214,22 +214,22 @@ def _beam_problem(beam: Any) -> Problem | None:
         return Problem("logprob", "must be the logarithm of a probability, at most 0", repr(logprob), _LOGARITHMS)
     if beam.finish_reason not in _FINISH_REASONS:
         return Problem("finish_reason", f"must be {' or '.join(_FINISH_REASONS)}", repr(beam.finish_reason))
-    return _text_problem("text", beam.text) or _array_problem(
+    return _find_text_problem("text", beam.text) or _find_array_problem(
         "token_ids", beam.token_ids, (_count_entries(beam.token_ids),), "id"
     )
 
 
 def find_prompts_problem(reply: Any, n_prompts: int) -> Problem | None:
     """Why a reply is not `n_prompts` rendered prompts."""
-    return _list_problem("prompts", reply, n_prompts) or next(filter(None, map(_prompt_problem, reply)), None)
+    return _list_problem("prompts", reply, n_prompts) or next(filter(None, map(_find_prompt_problem, reply)), None)
 
 
-def _prompt_problem(prompt: Any) -> Problem | None:
+def _find_prompt_problem(prompt: Any) -> Problem | None:
     if not isinstance(prompt, RenderedPrompt):
         return Problem(
             "prompts", "must be of type RenderedPrompt (study/engines/engine_interface.py)", _describe_value(prompt)
         )
-    return _text_problem("hash", prompt.hash) or _array_problem(
+    return _find_text_problem("hash", prompt.hash) or _find_array_problem(
         "token_ids", prompt.token_ids, (_count_entries(prompt.token_ids),), "id"
     )
 
@@ -237,7 +237,7 @@ def _prompt_problem(prompt: Any) -> Problem | None:
 def find_token_ids_problem(reply: Any, texts: Sequence[str]) -> Problem | None:
     """Why a reply is not the token ids of each of the texts, or None for a text that has none."""
     problems = (
-        None if ids is None else _array_problem("token_ids", ids, (_count_entries(ids),), "id")
+        None if ids is None else _find_array_problem("token_ids", ids, (_count_entries(ids),), "id")
         for ids in (reply if isinstance(reply, Sequence) else ())
     )
     return _list_problem("token_ids", reply, len(texts)) or next(filter(None, problems), None)
@@ -251,7 +251,7 @@ def find_token_texts_problem(reply: Any, responses: Sequence[Sequence[int]]) -> 
         if not isinstance(texts, Sequence) or len(texts) not in (0, len(ids)):
             must = f"must have a text for each of the {len(ids)} tokens of a response"
             return Problem("token_texts", must, _describe_value(texts))
-        if problem := _array_problem("token_texts", texts, (len(texts),), "text"):
+        if problem := _find_array_problem("token_texts", texts, (len(texts),), "text"):
             return problem
     return None
 
@@ -275,7 +275,7 @@ def _list_problem(field: str, reply: Any, length: int) -> Problem | None:
     return None
 
 
-def _text_problem(field: str, value: Any) -> Problem | None:
+def _find_text_problem(field: str, value: Any) -> Problem | None:
     if not isinstance(value, str):
         return Problem(field, "must be a text", _describe_value(value))
     try:
@@ -291,49 +291,51 @@ def _text_problem(field: str, value: Any) -> Problem | None:
     return None
 
 
-def _count_problem(field: str, value: Any) -> Problem | None:
+def _find_count_problem(field: str, value: Any) -> Problem | None:
     if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) <= _LARGEST:
         return None
     return Problem(field, "must be a number of tokens, 0 or more", _describe_value(value))
 
 
-def _array_problem(field: str, value: Any, shape: tuple[int, ...], kind: str) -> Problem | None:
+def _find_array_problem(field: str, value: Any, shape: tuple[int, ...], kind: str) -> Problem | None:
     """Why a value is not an array of this shape, of floats, ids or texts."""
     try:
         array = np.asarray(value)
     except ValueError:  # lists of different lengths
-        return Problem(field, _must_be(shape, kind), "lists of different lengths", _PAD if len(shape) > 1 else "")
+        return Problem(
+            field, _describe_array(shape, kind), "lists of different lengths", _PAD if len(shape) > 1 else ""
+        )
     if array.shape != shape:
         remedy = _PAD if array.ndim == len(shape) == 2 and array.shape[0] == shape[0] else ""
         return Problem(
             field,
-            _must_be(shape, kind),
+            _describe_array(shape, kind),
             _describe_value(value) if value is None else f"the shape {array.shape}",
             remedy,
         )
     if not array.size:
         return None
     if kind == "text":
-        return _texts_problem(field, array, shape)
+        return _find_texts_problem(field, array, shape)
     if array.dtype.kind not in ("f" if kind == "float" else "iu"):
-        return Problem(field, _must_be(shape, kind), f"the dtype {array.dtype}")
+        return Problem(field, _describe_array(shape, kind), f"the dtype {array.dtype}")
     if kind == "id" and not (array.min() >= 0 and array.max() <= _LARGEST):
-        return Problem(field, _must_be(shape, kind), f"ids from {array.min()} to {array.max()}")
+        return Problem(field, _describe_array(shape, kind), f"ids from {array.min()} to {array.max()}")
     return None
 
 
-def _texts_problem(field: str, texts: np.ndarray, shape: tuple[int, ...]) -> Problem | None:
+def _find_texts_problem(field: str, texts: np.ndarray, shape: tuple[int, ...]) -> Problem | None:
     entries = texts.ravel().tolist()
     for entry in entries:
         if type(entry) is not str:
-            return Problem(field, _must_be(shape, "text"), f"an array with {_describe_value(entry)}")
-    return _text_problem(field, "".join(entries))
+            return Problem(field, _describe_array(shape, "text"), f"an array with {_describe_value(entry)}")
+    return _find_text_problem(field, "".join(entries))
 
 
 _KINDS = {"float": "floats (float32, nats)", "id": "token ids (uint32)", "text": "texts"}
 
 
-def _must_be(shape: tuple[int, ...], kind: str) -> str:
+def _describe_array(shape: tuple[int, ...], kind: str) -> str:
     per_token = f", {TOP_K} for each of {shape[0]} tokens" if len(shape) == 2 else ""
     return f"must be an array of {_KINDS[kind]} of the shape {shape}{per_token}"
 

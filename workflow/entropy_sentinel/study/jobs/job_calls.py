@@ -45,7 +45,7 @@ def check_rule(rule: Any, function: str) -> None:
         return
     required, optional = parameters.required, parameters.optional
     inputs, outputs, params = list(rule.input.keys()), list(rule.output.keys()), list(rule.params.keys())
-    offered = {*_JOB_ARGUMENTS, *rule.wildcard_names, *inputs, *params, *outputs, *map(_output_name, outputs)}
+    offered = {*_JOB_ARGUMENTS, *rule.wildcard_names, *inputs, *params, *outputs, *map(_name_output, outputs)}
     missing = [name for name in required if name not in offered]
     if any("unpack" in getattr(file, "flags", ()) for file in rule.input):
         missing = []  # each job names its own inputs
@@ -57,7 +57,7 @@ def check_rule(rule: Any, function: str) -> None:
     )
     unknown += [name for name in params if name not in accepted_names and not _SNAKEMAKE_PARAMS.fullmatch(name)]
     if not accepted_names & {"output", "outputs", "folder"}:
-        unknown += [name for name in outputs if not accepted_names & {name, _output_name(name)}]
+        unknown += [name for name in outputs if not accepted_names & {name, _name_output(name)}]
     problems = [f"the rule has no input, output, parameter or wildcard '{name}'" for name in missing]
     problems += [f"the function has no parameter '{name}'" for name in unknown]
     if problems:
@@ -102,7 +102,7 @@ def _read_parameters(function: ast.FunctionDef) -> _Parameters:
     return _Parameters(required, optional, arguments.kwarg is not None, bool(function.decorator_list))
 
 
-def _output_name(name: str) -> str:
+def _name_output(name: str) -> str:
     """The name of an output for a function that has an input of the same name."""
     return f"{name}_output"
 
@@ -129,7 +129,7 @@ def call_function(job: Any) -> None:
         **dict(job.wildcards.items()),
         **inputs,
         **outputs,
-        **{_output_name(name): path for name, path in outputs.items()},
+        **{_name_output(name): path for name, path in outputs.items()},
         **dict(job.params.items()),
     }
     arguments: dict[str, Any] = {}

@@ -87,7 +87,7 @@ class _Requests:
         """Add what input functions return for the requested files of their rules; return whether anything is new."""
         found = []
         for rule, function in self._functions:
-            for wildcards in self._requested_wildcards(rule):
+            for wildcards in self._list_requested_wildcards(rule):
                 call = (id(function), frozenset(wildcards.items()))
                 if call in self._called:
                     continue
@@ -102,7 +102,7 @@ class _Requests:
         self._is_requested_cache.clear()
         return bool(found)
 
-    def _requested_wildcards(self, rule: _Rule) -> Iterator[dict[str, str]]:
+    def _list_requested_wildcards(self, rule: _Rule) -> Iterator[dict[str, str]]:
         """Yield the wildcards of a rule by the requests for its files; an open one has its own name in braces."""
         for output in self._outputs[rule.name]:
             parts = tuple(output.split("/"))

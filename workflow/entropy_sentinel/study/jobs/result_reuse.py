@@ -107,7 +107,7 @@ def find_output(
     store_path = _find_store_path(key, contract.stage)
     # A folder of the store that this user may not read has no file; `Path.exists` would raise an error.
     store_files = [store_path] if store_path is not None and os.path.exists(store_path) else []
-    for path in [*sibling_files(output, study), *store_files]:
+    for path in [*list_sibling_files(output, study), *store_files]:
         try:
             provenance = read_provenance(path)
             has_key = provenance.get(REUSE_KEY, "") == key
@@ -124,7 +124,7 @@ def _has_rows(path: Path, contract: Contract, rows: pl.DataFrame) -> bool:
     return contract.read(path, rows.columns).unique(maintain_order=True).equals(rows)
 
 
-def sibling_files(output: Path, study: Path) -> Iterator[Path]:
+def list_sibling_files(output: Path, study: Path) -> Iterator[Path]:
     """Yield the files of other studies in the place of `output`, a file in the folder `study`."""
     for path in sorted(study.parent.glob(f"*/{escape(str(output.relative_to(study)))}")):
         if path != output:

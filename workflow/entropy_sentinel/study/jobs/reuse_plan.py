@@ -17,7 +17,7 @@ from entropy_sentinel.study.engines.generation_section import VllmSettings, are_
 from entropy_sentinel.study.items.benchmark_settings import ItemsSettings
 from entropy_sentinel.study.jobs.file_content import can_reproduce_items
 from entropy_sentinel.study.jobs.job_records import StudyRecords
-from entropy_sentinel.study.jobs.result_reuse import compute_reuse_key, find_output, has_store, sibling_files
+from entropy_sentinel.study.jobs.result_reuse import compute_reuse_key, find_output, has_store, list_sibling_files
 
 
 def find_reusable(config: Config) -> dict[tuple[str, str], Path]:
@@ -32,7 +32,7 @@ def find_reusable(config: Config) -> dict[tuple[str, str], Path]:
     for model, benchmark in product(config.run.models, config.run.benchmarks):
         output = Path(layout.generations.format(model=model, benchmark=benchmark))
         settings = generation_settings(config, model, benchmark)
-        if output.exists() or are_imported(settings) or not (has_store() or any(sibling_files(output, study))):
+        if output.exists() or are_imported(settings) or not (has_store() or any(list_sibling_files(output, study))):
             continue
         if benchmark not in items_by_benchmark:
             items_by_benchmark[benchmark] = _find_items(config, benchmark)
@@ -67,7 +67,7 @@ def _find_items(config: Config, benchmark: str) -> Path | None:
     output = Path(layout.items.format(benchmark=benchmark))
     if output.exists():
         return output
-    for path in sibling_files(output, Path(layout.results)):
+    for path in list_sibling_files(output, Path(layout.results)):
         if _are_made_from(path, settings):
             return path
     return None
@@ -98,7 +98,7 @@ def _read_questions(items: str, _: int) -> list[tuple[Any, ...]]:
 def _find_commit(study: Path, settings: VllmSettings) -> str | None:
     """The commit of weights on the hub that this study keeps to, or that another one does; None if unknown."""
     record = study / "revisions" / "models" / f"{settings['weights'].replace('/', '--')}.json"
-    for path in [record, *sibling_files(record, study)]:
+    for path in [record, *list_sibling_files(record, study)]:
         try:
             recorded = json.loads(path.read_text())
             if recorded["revision"] == settings["revision"]:

@@ -14,10 +14,10 @@ from entropy_sentinel.study.jobs.reuse_plan import describe_reusable
 from entropy_sentinel.study.planning.file_plan import plan_files
 from entropy_sentinel.study.planning.job_measurements import (
     JobMeasurement,
+    compute_job_speed,
+    compute_search_cpu_s,
     count_searches,
     describe_measurements,
-    measured_search_cpu_s,
-    measured_speed,
     read_measurements,
 )
 from entropy_sentinel.study.planning.judge_cost import Judging, describe_judging, plan_judging
@@ -55,12 +55,12 @@ def forecast_costs(
     finished jobs, by stage (`measured`), take the place of the config's rates.
     """
     measured = measured or {}
-    search = measured_search_cpu_s(outlook.config, measured.get("estimates", ()))
+    search = compute_search_cpu_s(outlook.config, measured.get("estimates", ()))
     costs = {}
     for model in outlook.config.run.models:
         rates, _ = outlook.rates[model]
         search_s = rates.estimate_cpu_s if search is None else search.value
-        speed = measured_speed(outlook.config, model, measured.get("generations", ()))
+        speed = compute_job_speed(outlook.config, model, measured.get("generations", ()))
         costs[model] = _forecast_model(
             outlook, model, judge_work, pass_work, on_cpu, speed.value if speed else None, search_s
         )
@@ -236,11 +236,11 @@ def _describe_rates(config: Config, measured: Mapping[str, Sequence[JobMeasureme
     """A line with the rates that finished jobs give in place of the config's; nothing without any."""
     rates = []
     for model in config.run.models:
-        if speed := measured_speed(config, model, measured["generations"]):
+        if speed := compute_job_speed(config, model, measured["generations"]):
             rates.append(
                 f"{model} {speed.value:,.0f} tokens/s with the starts of engines ({format_count(speed.n_jobs, 'job')})"
             )
-    if search := measured_search_cpu_s(config, measured["estimates"]):
+    if search := compute_search_cpu_s(config, measured["estimates"]):
         jobs = format_count(search.n_jobs, "job")
         rates.append(f"{search.value:.2f} CPU-seconds per training group with all configurations ({jobs})")
     return [f"In place of `rates`, measured in this study: {'; '.join(rates)}."] if rates else []

@@ -74,7 +74,7 @@ class MeasuredRate:
     n_jobs: int
 
 
-def measured_speed(config: Config, model: str, generations: Sequence[JobMeasurement]) -> MeasuredRate | None:
+def compute_job_speed(config: Config, model: str, generations: Sequence[JobMeasurement]) -> MeasuredRate | None:
     """The tokens per second of a model's generation jobs, the starts of engines included; null without any."""
     tokens, seconds, n_jobs = 0, 0.0, 0
     if not count_gpus(config, model):
@@ -99,7 +99,7 @@ def _is_of_one_job(path: Path) -> bool:
         return False
 
 
-def measured_search_cpu_s(config: Config, estimates: Sequence[JobMeasurement]) -> MeasuredRate | None:
+def compute_search_cpu_s(config: Config, estimates: Sequence[JobMeasurement]) -> MeasuredRate | None:
     """The CPU-seconds of the search over all configurations for one training group; null without any job."""
     groups_by_batch, searches_by_group = estimate_batches(config), count_searches(config)
     seconds, searches, n_jobs = 0.0, 0.0, 0

@@ -11,7 +11,7 @@ from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.config.generation_requests import count_pass_gpus, family_settings
 from entropy_sentinel.study.config.study_config import Config
-from entropy_sentinel.study.config.study_paths import parts_folder
+from entropy_sentinel.study.config.study_paths import get_parts_folder
 from entropy_sentinel.study.planning.file_plan import read_frame
 from entropy_sentinel.study.planning.response_cost import Outlook
 
@@ -72,7 +72,7 @@ def count_starts(config: Config, jobs: int) -> int:
 def _count_finished(output: Path) -> int:
     """The number of responses that a running job has asked about."""
     n_responses = 0
-    for part in Path(parts_folder(str(output))).glob("part-*.parquet"):
+    for part in Path(get_parts_folder(str(output))).glob("part-*.parquet"):
         responses = read_frame(pl.scan_parquet(part).select(RESPONSE).unique())
         n_responses += 0 if responses is None else len(responses)
     return n_responses

@@ -15,7 +15,7 @@ from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.study.config.generation_requests import find_item_limit, select_sampling
 from entropy_sentinel.study.config.study_config import Config
-from entropy_sentinel.study.config.study_paths import parts_folder
+from entropy_sentinel.study.config.study_paths import get_parts_folder
 from entropy_sentinel.study.engines.generation_section import Rates
 from entropy_sentinel.study.items.benchmark_rows import read_local_rows
 from entropy_sentinel.study.jobs.reuse_plan import find_reusable
@@ -81,7 +81,7 @@ def _count_file(path: Path, files: StudyFiles, planned: int | None) -> ResponseC
 
 def _list_written_parts(output: Path) -> Iterator[WorkDone]:
     """The parts that a running job has written so far: when, and the number of rows in each."""
-    for path in Path(parts_folder(str(output))).glob("part-*.parquet"):
+    for path in Path(get_parts_folder(str(output))).glob("part-*.parquet"):
         changed_at = read_modification_time(path)
         if changed_at is not None:
             yield changed_at, count_rows(path)
@@ -94,7 +94,7 @@ class Outlook:
         """Read the number and length of responses from the metadata of files."""
         self.config, self.files = config, files
         self.reusable = find_reusable(config)
-        self.responses, self.rates = count_responses(config, files, self.reusable), model_rates(config, files)
+        self.responses, self.rates = count_responses(config, files, self.reusable), find_model_rates(config, files)
 
     def max_response_tokens(self, model: str) -> int:
         """The longest response of a model, tokens."""
@@ -152,7 +152,7 @@ class Traces:
         return {"tokens_per_response": self.tokens / self.responses, "bytes_per_token": self.size / self.tokens}
 
 
-def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str]]:
+def find_model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str]]:
     """The rates of each model that is run, and the source of its response lengths.
 
     The model's own files come first, then its settings in the config, then the files of the study's other models, then

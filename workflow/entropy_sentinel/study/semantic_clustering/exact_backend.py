@@ -17,14 +17,17 @@ class ExactBackend:
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
         """Whether the two answers of each pair mean the same, in order."""
-        return [self._key(question, first) == self._key(question, second) for question, first, second in pairs]
+        return [
+            self._normalise_name(question, first) == self._normalise_name(question, second)
+            for question, first, second in pairs
+        ]
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """The backend for the provenance; it compares no pairs."""
         return {"backend": "exact"}
 
-    def _key(self, question: Question, answer: str) -> str | int:
+    def _normalise_name(self, question: Question, answer: str) -> str | int:
         """The number of the first right answer with this name, or else the normalised text."""
         if question not in self._names:
             numbers: dict[str, int] = {}

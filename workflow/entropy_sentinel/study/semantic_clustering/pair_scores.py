@@ -65,7 +65,7 @@ class CachedScores:
 
     def _batch(self, file: sqlite3.Connection, pairs: Sequence[TextPair]) -> dict[TextPair, float]:
         """The score of each pair, from the file if it has it; else computed, and added to the file."""
-        keys = {_key(pair): pair for pair in pairs}
+        keys = {_hash_pair(pair): pair for pair in pairs}
         placeholders = ", ".join("?" * len(keys))
         rows = file.execute(f"SELECT pair, score FROM scores WHERE pair IN ({placeholders})", list(keys)).fetchall()
         cached = {keys[key]: score for key, score in rows}
@@ -73,7 +73,7 @@ class CachedScores:
         scores = dict(zip(new_pairs, map(float, self._score(new_pairs)), strict=True)) if new_pairs else {}
         with file:  # one transaction
             file.executemany(
-                "INSERT OR REPLACE INTO scores VALUES (?, ?)", ((_key(pair), scores[pair]) for pair in new_pairs)
+                "INSERT OR REPLACE INTO scores VALUES (?, ?)", ((_hash_pair(pair), scores[pair]) for pair in new_pairs)
             )
         self.n_compared += len(new_pairs)
         self.n_saved += len(cached)
@@ -98,5 +98,5 @@ class CachedScores:
             ) from None
 
 
-def _key(pair: TextPair) -> bytes:
+def _hash_pair(pair: TextPair) -> bytes:
     return hashlib.sha256(json.dumps(pair).encode()).digest()

@@ -28,7 +28,7 @@ from entropy_sentinel.schemas.contract import read_owners, read_provenance
 from entropy_sentinel.schemas.generation_schema import WAS_REFUSED, scan_traces
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.signal_families.signal_registry import FAMILIES, load_requery_module
-from entropy_sentinel.study.config.study_paths import parts_folder
+from entropy_sentinel.study.config.study_paths import get_parts_folder
 from entropy_sentinel.study.engines.engine_interface import TokenIdEngine
 from entropy_sentinel.study.engines.engine_registry import make_engine
 from entropy_sentinel.study.engines.generation_section import AskedSettings
@@ -88,7 +88,7 @@ def write_engine_pass(
     settings = {**settings, "asked_with": pin_commit(settings["asked_with"], study)}
     contract, origin = requery.contract, _read_origin(generations)
     key = compute_reuse_key(contract.stage, settings, _hash_content(responses))
-    with Parts(Path(parts_folder(output)), contract, _hash_identity(settings, responses), key) as parts:
+    with Parts(Path(get_parts_folder(output)), contract, _hash_identity(settings, responses), key) as parts:
         if parts.restore(output):
             log.info("an earlier run has finished this pass: nothing to do")
             return
@@ -203,14 +203,14 @@ def _hash_identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:
     digest = hashlib.sha256(
         json.dumps([dict(settings), PART_TOKENS, _list_identifying_rows(responses)], sort_keys=True).encode()
     )
-    digest.update(_token_ids(responses))
+    digest.update(_dump_token_ids(responses))
     return digest.hexdigest()[:16]
 
 
 def _hash_content(responses: pl.DataFrame) -> str:
     """A hash of the items and the responses, and of how they are divided into parts."""
     digest = hashlib.sha256(json.dumps([PART_TOKENS, _list_identifying_rows(responses)]).encode())
-    digest.update(_token_ids(responses))
+    digest.update(_dump_token_ids(responses))
     return digest.hexdigest()
 
 
@@ -218,7 +218,7 @@ def _list_identifying_rows(responses: pl.DataFrame) -> list[tuple[Any, ...]]:
     return responses.select(*RESPONSE, "prompt_hash", "text", "question", "reference", "unusable").rows()
 
 
-def _token_ids(responses: pl.DataFrame) -> bytes:
+def _dump_token_ids(responses: pl.DataFrame) -> bytes:
     return flatten_lists(responses["token_ids"]).to_numpy().astype("<u4").tobytes()
 
 

@@ -22,7 +22,7 @@ from entropy_sentinel.llm_client.server_settings import fill_chat, fill_text
 from entropy_sentinel.schemas.arrow_lists import list_column
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, NO_LOGPROBS, REFUSED, TOP_K, WAS_REFUSED
-from entropy_sentinel.study.config.study_paths import parts_folder
+from entropy_sentinel.study.config.study_paths import get_parts_folder
 from entropy_sentinel.study.engines.engine_interface import Asked, Engine, Response
 from entropy_sentinel.study.engines.engine_registry import PROMPTS, make_engine
 from entropy_sentinel.study.engines.generation_section import (
@@ -62,7 +62,7 @@ def write_generations(benchmark: str, settings: GenerationSettings, threads: int
     study = Path(output).parents[2]
     pinned_settings = pin_commit(settings, study)
     key = compute_reuse_key(GENERATIONS.stage, pinned_settings, items.select("item_id", "question").rows())
-    with Parts(Path(parts_folder(output)), GENERATIONS, compute_identity(pinned_settings, items), key) as parts:
+    with Parts(Path(get_parts_folder(output)), GENERATIONS, compute_identity(pinned_settings, items), key) as parts:
         if parts.restore(output):
             log.info("an earlier run has finished the responses: nothing to generate")
             return

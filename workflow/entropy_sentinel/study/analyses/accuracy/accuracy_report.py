@@ -40,7 +40,7 @@ from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import D
 from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import (
     LEVEL,
     ModelValidation,
-    interval_notes,
+    list_interval_notes,
     read_validations,
 )
 from entropy_sentinel.study.analyses.accuracy.provenance import Provenance, collect_origins, describe_miscounts
@@ -304,7 +304,7 @@ def _collect_results(study: Study, default: str) -> dict[str, Any]:
         "unlabelled": any(validation.unlabelled for validation in study.validations),
         "interval": format_interval,
         "estimate": format_estimate,
-        "bases": interval_notes(study.validations),
+        "bases": list_interval_notes(study.validations),
         "default_title": estimator_title(default),
         "fewest_for_rho": FEWEST_FOR_RHO,
         "ambiguous": study.ambiguous,

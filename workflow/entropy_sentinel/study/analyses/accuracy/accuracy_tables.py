@@ -65,8 +65,8 @@ def table_validation(inputs: AccuracyTableInputs) -> Table:
     unlabelled, left_out = [], []
     bases: set[str | None] = set()
     for validation in inputs.validations:
-        unlabelled += [_domain_row(validation.model, domain) for domain in validation.unlabelled]
-        left_out += [_domain_row(validation.model, domain) for domain in validation.left_out]
+        unlabelled += [_make_domain_row(validation.model, domain) for domain in validation.unlabelled]
+        left_out += [_make_domain_row(validation.model, domain) for domain in validation.left_out]
         bases.update(domain.basis for domain in (*validation.unlabelled, *validation.left_out))
     numbers = ["Responses", "Estimated", "Lower", "Upper", "True", "Error", "Conformal from", "Conformal to"]
     return Table(
@@ -82,7 +82,7 @@ def table_validation(inputs: AccuracyTableInputs) -> Table:
     )
 
 
-def _domain_row(model: str, domain: DomainResult) -> dict[str, Any]:
+def _make_domain_row(model: str, domain: DomainResult) -> dict[str, Any]:
     return {
         "Model": model,
         "Domain": domain.domain,
@@ -103,7 +103,7 @@ def table_methods(inputs: AccuracyTableInputs) -> Table:
     rows = []
     for validation in inputs.validations:
         for method in sorted(validation.methods, key=lambda method: sort_nulls_last(method.aee)):
-            rows.append({"Model": validation.model} | _method_row(method, validation.recommended))
+            rows.append({"Model": validation.model} | _make_method_row(method, validation.recommended))
     return Table(
         "AEE over the labelled domains, the smallest first.",
         number_frame(rows, ["Model", "Estimator"], ["Domains", "AEE", "from", "to", _MINUS, *_MINUS_ENDS]),
@@ -112,7 +112,7 @@ def table_methods(inputs: AccuracyTableInputs) -> Table:
             f"from, to: {LEVEL:.0%} interval of the mean over domains like these (Student's). {_MINUS}: the same for "
             "the differences on each domain. If it contains 0, these domains do not say which of the two is better.",
             "The recommended estimator is chosen anew for each domain, from the others' labels only.",
-            *_partial_notes(inputs.validations),
+            *_list_partial_notes(inputs.validations),
         ),
     )
 
@@ -121,7 +121,7 @@ _MINUS = "Minus recommended"
 _MINUS_ENDS = (f"{_MINUS}: from", f"{_MINUS}: to")
 
 
-def _method_row(method: EstimatorErrors, recommended: EstimatorErrors) -> dict[str, Any]:
+def _make_method_row(method: EstimatorErrors, recommended: EstimatorErrors) -> dict[str, Any]:
     """An estimator's AEE with its interval, and its difference from that of the recommended estimator."""
     lower, upper = (None if method.aee is None else method.aee_interval()) or (None, None)
     difference, ends = (None if method is recommended else method.minus(recommended)) or (None, None)
@@ -138,7 +138,7 @@ def _method_row(method: EstimatorErrors, recommended: EstimatorErrors) -> dict[s
     }
 
 
-def _partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
+def _list_partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
     """A note for each number of domains that methods could estimate, if not all, with the models and methods."""
     models_by_note: dict[str, list[str]] = {}
     for validation in validations:
@@ -253,7 +253,7 @@ def table_recommended(inputs: AccuracyTableInputs) -> Table:
         for heading, is_in_set in sets.items():
             part = unseen.filter(pl.col("model") == model, is_in_set)
             if len(part):
-                rows.append({"Model": model, "Training group": heading} | _recommended_row(part, inputs.default))
+                rows.append({"Model": model, "Training group": heading} | _make_recommended_row(part, inputs.default))
     return Table(
         "AEE on unseen domains, medians over training groups. The best is known only after the fact.",
         number_frame(rows, ["Model", "Training group", "Groups"], [*_NUMBERS, "Best is", "Recommended took"]),
@@ -299,7 +299,7 @@ def table_repeats(inputs: AccuracyTableInputs) -> Table:
     )
 
 
-def _recommended_row(part: pl.DataFrame, default: str) -> dict[str, Any]:
+def _make_recommended_row(part: pl.DataFrame, default: str) -> dict[str, Any]:
     """The results of one model on some groups, summed up."""
     n_groups = part["group"].n_unique()
     medians = {}

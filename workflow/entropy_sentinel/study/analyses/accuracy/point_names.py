@@ -55,7 +55,7 @@ def name_points(
     markers = np.concatenate([pixels - _MARKER, pixels + _MARKER], axis=1)
     extent = axes.get_window_extent()
     frame = np.array([extent.x0 + _FREE, extent.y0 + _FREE, extent.x1 - _FREE, extent.y1 - _FREE])
-    place_costs = partial(_compute_place_costs, markers=markers, bars=_bar_boxes(axes, bars), frame=frame)
+    place_costs = partial(_compute_place_costs, markers=markers, bars=_list_bar_boxes(axes, bars), frame=frame)
     costs = [place_costs(boxes, pixels[point], point) for point, boxes in enumerate(places)]
     chosen = _choose_places(places, pixels, costs)
     for text, pixel, boxes, place in zip(texts, pixels, places, chosen, strict=True):
@@ -166,7 +166,7 @@ def _compute_overlaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return areas
 
 
-def _bar_boxes(axes: Axes, bars: Bars) -> np.ndarray:
+def _list_bar_boxes(axes: Axes, bars: Bars) -> np.ndarray:
     boxes = []
     for x, lower, upper in bars:
         low, high = axes.transData.transform([(x, lower), (x, upper)])

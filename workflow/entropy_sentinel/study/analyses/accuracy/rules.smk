@@ -49,7 +49,7 @@ use rule cpu_job as accuracy_repeats with:
         **calls("study.analyses.accuracy.measuring.accuracy_measures.write_repeats"),
         groups=ACCURACY_REPEATED,
         settings=group_estimates.estimation_settings(CONFIG, []),
-        seeds=[group_estimates.estimation_seed(CONFIG) + place for place in range(ACCURACY_SEEDS)],
+        seeds=[group_estimates.find_estimation_seed(CONFIG) + place for place in range(ACCURACY_SEEDS)],
 
 
 use rule cpu_job as accuracy_validation with:

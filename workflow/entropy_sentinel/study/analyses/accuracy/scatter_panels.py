@@ -102,7 +102,7 @@ def _draw_legend(figure: Figure, entries: Mapping[str, Artist], title: str, styl
     room = figure.get_figwidth() - _BESIDE_LEGEND
     legend_style: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": style.points(9)}
     legend_style["title"] = wrap_text(style.title(title), rcParams["font.size"], room) or None
-    for columns in range(_legend_columns(len(entries), narrow), 0, -1):
+    for columns in range(_count_legend_columns(len(entries), narrow), 0, -1):
         legend = figure.legend(list(entries.values()), list(entries), ncols=columns, alignment="center", **legend_style)
         if columns == 1 or legend.get_window_extent().width / figure.dpi <= room:
             break
@@ -111,7 +111,7 @@ def _draw_legend(figure: Figure, entries: Mapping[str, Artist], title: str, styl
     return legend
 
 
-def _legend_columns(n_entries: int, narrow: bool) -> int:
+def _count_legend_columns(n_entries: int, narrow: bool) -> int:
     if narrow:
         return 1 if n_entries <= 4 else 2
     return 4 if n_entries > 4 else 3 if n_entries == 3 else 2

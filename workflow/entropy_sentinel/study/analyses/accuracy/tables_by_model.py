@@ -54,13 +54,13 @@ def _tabulate_auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
             cell = cells.get((model, key, name))
             if cell is not None:
                 numbers = (cell["auroc"], cell["lower"], cell["upper"])
-                row |= dict(zip(_auroc_headings(name), numbers, strict=True))
+                row |= dict(zip(_list_auroc_headings(name), numbers, strict=True))
                 classes[len(rows), name] = describe_class(cell)
         rows.append(row)
     return Table(
         "AUROC of each statistic as a score for an incorrect response (0.5 is chance), with its 95 % interval "
         "(DeLong) from ... to.",
-        number_frame(rows, ["Model", "Statistic"], chain.from_iterable(map(_auroc_headings, present))),
+        number_frame(rows, ["Model", "Statistic"], chain.from_iterable(map(_list_auroc_headings, present))),
         (
             f"{name_confident_signals(signals)} grow with confidence: 1 - AUROC is shown.",
             *list_one_class_notes(auroc),
@@ -70,7 +70,7 @@ def _tabulate_auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
     )
 
 
-def _auroc_headings(benchmark: str) -> tuple[str, str, str]:
+def _list_auroc_headings(benchmark: str) -> tuple[str, str, str]:
     return benchmark, f"{benchmark}: from", f"{benchmark}: to"
 
 

@@ -28,7 +28,7 @@ def find_missing_access(work: PendingWork) -> Iterator[Problem]:
 
     Each takes one request, all at the same time. What the study has already found on the hub takes none.
     """
-    needed = _needed_files(work)
+    needed = _list_needed_files(work)
     unknown = [*needed]
     # An environment that only plans may lack the hub's package; its import takes a third of a second.
     if needed and _has_hub():
@@ -60,7 +60,7 @@ def _has_hub() -> bool:
     return True
 
 
-def _needed_files(work: PendingWork) -> dict[str, HubFiles]:
+def _list_needed_files(work: PendingWork) -> dict[str, HubFiles]:
     """The files of the hub by the key of the config that names them."""
     config, needed = work.config, dict[str, HubFiles]()
     for name in work.models:

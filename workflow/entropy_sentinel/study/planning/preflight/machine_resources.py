@@ -61,7 +61,7 @@ def find_missing_gpus(work: PendingWork, executor: Executor) -> Iterator[Problem
     if executor is Executor.OTHER or not any(needed.values()):
         return
     on_slurm = executor is Executor.SLURM
-    available = read_slurm_gpus() if on_slurm else _local_gpus()
+    available = read_slurm_gpus() if on_slurm else _count_local_gpus()
     if available is None:
         return
     place = "the largest node of the cluster" if on_slurm else "this machine"
@@ -77,7 +77,7 @@ def find_missing_gpus(work: PendingWork, executor: Executor) -> Iterator[Problem
             )
 
 
-def _local_gpus() -> int | None:
+def _count_local_gpus() -> int | None:
     """The number of visible GPUs; None if the engine runs on CPUs."""
     return None if is_cpu_build() else len(list_visible_devices(os.environ) or [])
 

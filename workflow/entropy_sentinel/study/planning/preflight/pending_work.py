@@ -8,7 +8,7 @@ from pathlib import Path
 
 from entropy_sentinel.study.config.generation_requests import select_comparing_families
 from entropy_sentinel.study.config.study_config import Config
-from entropy_sentinel.study.jobs.result_reuse import has_store, sibling_files
+from entropy_sentinel.study.jobs.result_reuse import has_store, list_sibling_files
 from entropy_sentinel.study.semantic_clustering.backend_settings import TextModel
 
 
@@ -118,7 +118,7 @@ class PendingWork:
         template = self.config.layout.labels
         for name, model, benchmark in self.labels[judge]:
             file = Path(template.format(judge=name, model=model, benchmark=benchmark))
-            if (model, benchmark) in self.new_responses or not (has_store() or any(sibling_files(file, study))):
+            if (model, benchmark) in self.new_responses or not (has_store() or any(list_sibling_files(file, study))):
                 return False
         return True
 

@@ -18,7 +18,7 @@ def find_small_groups(config: Config) -> Iterator[Problem]:
     groups = training_groups(config)
     if not groups:
         return
-    training = _training_counts(config)
+    training = _count_training_items(config)
     least = 2 * config.estimation.folds
     samples = min(map(config.count_samples, config.run.models))
     small: dict[str, int] = {}
@@ -46,7 +46,7 @@ def find_small_groups(config: Config) -> Iterator[Problem]:
     )
 
 
-def _training_counts(config: Config) -> Mapping[str, int | None]:
+def _count_training_items(config: Config) -> Mapping[str, int | None]:
     """The number of training items of each benchmark; None if unknown."""
     counts: dict[str, int | None] = {}
     for name, n_items in count_items(config).items():

@@ -24,7 +24,7 @@ def find_missing_keys(work: PendingWork) -> Iterator[Problem]:
         if settings.served_by is None and isinstance(settings, Server):
             is_cached = not work.judges_new_responses(judge) and ReplyCache().has_replies_of(settings.model)
             may_go_on = is_cached or work.may_have_labels(judge)
-            ways = _ways_without_key(config, judge)
+            ways = _describe_ways_without_key(config, judge)
             yield from _check_key(settings.model, f"judges.{judge}", "label jobs", may_go_on, ways)
     for model in work.models:
         server = config.models[model].server
@@ -44,7 +44,7 @@ def _check_key(model: str, key: str, jobs: str, may_go_on: bool, ways_without_ke
     yield Problem(ProblemCode.MISSING_KEY, Severity.WARNING if may_go_on else Severity.ERROR, key, message, remedy)
 
 
-def _ways_without_key(config: Config, judge: str) -> str:
+def _describe_ways_without_key(config: Config, judge: str) -> str:
     """How a study does without the key of a judge: by a judge that asks nobody, or one on your own GPUs."""
     free = next((name for name, kind in config.judges.items() if _asks_nobody(kind)), None)
     ways = [f"`run: {{judges: [{free}]}}` in your config makes the study one without keys"] if free else []

@@ -201,7 +201,7 @@ def _read_validation(path: str | Path) -> ModelValidation:
         ) from None
 
 
-def interval_notes(validations: Sequence[ModelValidation]) -> list[str]:
+def list_interval_notes(validations: Sequence[ModelValidation]) -> list[str]:
     """One sentence for each basis of the unlabelled domains' intervals."""
     bases: set[str | None] = set()
     for validation in validations:
@@ -329,10 +329,10 @@ def _make_result(residuals: Residuals, name: str, n: int, estimated: float, true
         basis=basis,
         true=true,
         reason=None,
-        conformal_lower=_null_for_nan(conformal.lower[0]),
-        conformal_upper=_null_for_nan(conformal.upper[0]),
+        conformal_lower=_replace_nan(conformal.lower[0]),
+        conformal_upper=_replace_nan(conformal.upper[0]),
     )
 
 
-def _null_for_nan(number: float) -> float | None:
+def _replace_nan(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
