@@ -62,13 +62,13 @@ class Ambiguity(Analysis):
         run_names, lines = self.select_names(studied, {"benchmarks": "answered"})
         sources = {}
         for name, files in self.sources.items():
-            run, left_out = studied.select_run("answered", f"analyses.ambiguity.sources.{name}", files)
+            run_files, left_out = studied.select_run("answered", f"analyses.ambiguity.sources.{name}", files)
             lines += left_out
-            if run:
-                sources[name] = {benchmark: files[benchmark] for benchmark in run}
-        complete = {
+            if run_files:
+                sources[name] = {benchmark: files[benchmark] for benchmark in run_files}
+        chosen = {
             "benchmarks": run_names["benchmarks"] or studied.answered,
             "sources": sources,
             **self.exhibits(),
         }
-        return self.model_copy(update=complete), lines
+        return self.model_copy(update=chosen), lines

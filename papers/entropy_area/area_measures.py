@@ -41,10 +41,10 @@ def write_measures(
 ) -> None:
     """Write correlations, and how much the score depends on the sample."""
     items = read_by_owner(ITEMS, by_item, {"model": models})
-    about = {"settings": dict(settings)}
-    CORRELATIONS.write(CORRELATIONS.frame(list(correlate_measures(items, settings))), correlations_output, about)
+    provenance = {"settings": dict(settings)}
+    CORRELATIONS.write(CORRELATIONS.frame(list(correlate_measures(items, settings))), correlations_output, provenance)
     responses = read_by_owner(RESPONSES, by_response, {"model": models})
-    SPREAD.write(SPREAD.frame(list(compute_spreads(items, responses, settings))), spread_output, about)
+    SPREAD.write(SPREAD.frame(list(compute_spreads(items, responses, settings))), spread_output, provenance)
 
 
 def select_benchmarks(frame: pl.DataFrame, model: str, benchmarks: Sequence[str]) -> pl.DataFrame:
@@ -67,8 +67,8 @@ def correlate_measures(items: pl.DataFrame, settings: AreaMeasureSettings) -> It
             for target in TARGETS:
                 rows = select_complete_items(model_items, names, target)
                 for measure in names:
-                    about = {"model": model, "benchmark": name, "measure": measure, "target": target}
-                    yield about | {"n_items": len(rows)} | _correlate_measure(rows, measure, target, settings)
+                    key_fields = {"model": model, "benchmark": name, "measure": measure, "target": target}
+                    yield key_fields | {"n_items": len(rows)} | _correlate_measure(rows, measure, target, settings)
 
 
 def _correlate_measure(rows: pl.DataFrame, measure: str, target: str, settings: AreaMeasureSettings) -> dict[str, Any]:

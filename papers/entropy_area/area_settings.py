@@ -48,8 +48,8 @@ class EntropyArea(Analysis):
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
-        kind_by_field = {"judges": "judges", "figure_model": "models", "figure_benchmark": "labelled"}
-        names_by_field, lines = self.select_names(studied, kind_by_field)
+        axis_by_field = {"judges": "judges", "figure_model": "models", "figure_benchmark": "labelled"}
+        names_by_field, lines = self.select_names(studied, axis_by_field)
         together = {}
         for name, benchmarks in self.together.items():
             run_benchmarks, left_out = studied.select_run(

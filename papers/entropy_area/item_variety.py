@@ -60,9 +60,9 @@ def write_items(
         pl.concat(FEATURE_FRAME.read(path, [*RESPONSE, "ppl", "n_tokens"]) for path in features),
         pl.concat(FORCED_ANSWERS.read(path, [*RESPONSE, "answer", *AREA_MEASURES]) for path in passes),
     )
-    about = {"model": responses["model"][0]} if len(responses) else {}
-    RESPONSES.write(responses, by_response_output, about)
-    ITEMS.write(summarise_items(responses), by_item_output, about)
+    provenance = {"model": responses["model"][0]} if len(responses) else {}
+    RESPONSES.write(responses, by_response_output, provenance)
+    ITEMS.write(summarise_items(responses), by_item_output, provenance)
 
 
 def join_measures(answers: pl.DataFrame, features: pl.DataFrame, forced: pl.DataFrame) -> pl.DataFrame:
@@ -134,12 +134,12 @@ def compute_truncation(passes: Sequence[str]) -> Iterator[dict[str, object]]:
         if not len(responses):
             continue
         positions = {name: flatten_lists(responses[name]).to_numpy().astype(float) for name in _COLUMNS}
-        about = {"answer": answer, "n_responses": len(responses), "n_positions": len(positions["bounds"])}
+        answer_fields = {"answer": answer, "n_responses": len(responses), "n_positions": len(positions["bounds"])}
         statistics = {"mean": {name: float(np.mean(values)) for name, values in positions.items()}}
         for statistic, share in _QUANTILES.items():
             statistics[statistic] = {name: float(np.quantile(values, share)) for name, values in positions.items()}
         for statistic, value_by_column in statistics.items():
-            yield about | {
+            yield answer_fields | {
                 "statistic": statistic,
                 "top_20_mass": 1 - value_by_column["missing_masses"],
                 "bound_bits": value_by_column["bounds"],

@@ -208,7 +208,7 @@ def write_adjusted(
 
 
 def adjust_model(calibration: Questions, test: Questions, undercoverage: float, seed: int) -> Rows:
-    """Rows of ADJUSTED for one model. If a method fails on any fold, its rows state the reason."""
+    """Rows of ADJUSTED_INTERVALS for one model. If a method fails on any fold, its rows state the reason."""
     calibration, test = drop_unshared_parts(calibration, test)
     folds = np.random.default_rng(seed).permutation(len(calibration)) % FOLDS
     parts: list[Part] = [(FittedMethods(calibration, undercoverage), test, TEST)]
@@ -221,8 +221,8 @@ def adjust_model(calibration: Questions, test: Questions, undercoverage: float, 
             by_method[level, method] = _apply_to_parts(parts, level, method)
     for index, (_, questions, half) in enumerate(parts):
         for (level, method), (intervals, reason) in by_method.items():
-            about = {"method": method, "level": level, "half": half, "reason": reason}
-            yield from _make_rows(about, intervals[index], questions)
+            method_fields = {"method": method, "level": level, "half": half, "reason": reason}
+            yield from _make_rows(method_fields, intervals[index], questions)
 
 
 def _apply_to_parts(parts: Sequence[Part], level: float, method: str) -> tuple[list[AdjustedIntervals], str | None]:
@@ -234,11 +234,11 @@ def _apply_to_parts(parts: Sequence[Part], level: float, method: str) -> tuple[l
         return [AdjustedIntervals((limits, limits)) for limits in missing_limits], str(error)
 
 
-def _make_rows(about: dict[str, Any], adjusted: AdjustedIntervals, questions: Questions) -> Rows:
+def _make_rows(method_fields: dict[str, Any], adjusted: AdjustedIntervals, questions: Questions) -> Rows:
     """Yield rows of ADJUSTED_INTERVALS, one for each question; limits are null for a question without an interval."""
     for item, true, lower, upper in zip(questions.item_id, questions.true, *adjusted.ends, strict=True):
         has_interval = not np.isnan(lower)
-        yield about | {
+        yield method_fields | {
             "item_id": item,
             "true": true,
             "temperature": adjusted.temperature,

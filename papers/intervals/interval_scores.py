@@ -52,10 +52,10 @@ def write_scores(
     differences_output: str,
 ) -> None:
     """Write the scores of a file ADJUSTED, and the differences; `models` are the names that are shown, by variant."""
-    rows, about = ADJUSTED_INTERVALS.read(adjusted), {"settings": dict(settings)}
+    rows, provenance = ADJUSTED_INTERVALS.read(adjusted), {"settings": dict(settings)}
     too_far = find_too_far(read_all(STATED_INTERVALS, stated), models)
-    SCORES.write(SCORES.frame(list(compute_scores(rows, too_far))), scores_output, about)
-    DIFFERENCES.write(DIFFERENCES.frame(list(compute_differences(rows, settings))), differences_output, about)
+    SCORES.write(SCORES.frame(list(compute_scores(rows, too_far))), scores_output, provenance)
+    DIFFERENCES.write(DIFFERENCES.frame(list(compute_differences(rows, settings))), differences_output, provenance)
 
 
 def find_too_far(stated: pl.DataFrame, models: Mapping[str, str]) -> pl.DataFrame:
@@ -71,14 +71,14 @@ def compute_scores(adjusted: pl.DataFrame, too_far: pl.DataFrame) -> Rows:
     """
     for keys, half_rows in adjusted.group_by(_HALF_KEY, maintain_order=True):
         common_rows = select_common_questions(half_rows)
-        about = dict(zip(_HALF_KEY, keys, strict=True))
-        far_items = too_far.filter(model=about["model"], level=about["level"])["item_id"]
+        half_fields = dict(zip(_HALF_KEY, keys, strict=True))
+        far_items = too_far.filter(model=half_fields["model"], level=half_fields["level"])["item_id"]
         n_too_far = far_items.is_in(half_rows["item_id"].unique().implode()).sum()
         for (method,), rows in half_rows.group_by("method", maintain_order=True):
             interval_rows = rows.drop_nulls("lower")
             lower, upper, true = _extract_limits(interval_rows)
             coverage = measure_coverage(lower, upper, true)
-            yield about | {
+            yield half_fields | {
                 "method": method,
                 "n_questions": len(rows),
                 "n": len(interval_rows),
@@ -87,7 +87,7 @@ def compute_scores(adjusted: pl.DataFrame, too_far: pl.DataFrame) -> Rows:
                 "coverage": coverage.estimate,
                 "coverage_lower": coverage.lower,
                 "coverage_upper": coverage.upper,
-                **_summarise_scores(common_rows.filter(method=method), about["level"]),
+                **_summarise_scores(common_rows.filter(method=method), half_fields["level"]),
                 "temperature": rows["temperature"][0],
                 "temperature_end": rows["temperature_end"][0],
             }
@@ -122,20 +122,20 @@ def compute_differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows
     A method that is left out has the reason in its row.
     """
     for keys, rows in adjusted.group_by(_HALF_KEY, maintain_order=True):
-        about = dict(zip(_HALF_KEY, keys, strict=True))
+        half_fields = dict(zip(_HALF_KEY, keys, strict=True))
         common_rows = select_common_questions(rows)
         scores = {}
         for method in rows.filter(pl.col("reason").is_null())["method"].unique(maintain_order=True):
             scores[method] = compute_winkler_scores(
-                *_extract_limits(common_rows.filter(method=method)), compute_alpha(about["level"])
+                *_extract_limits(common_rows.filter(method=method)), compute_alpha(half_fields["level"])
             )
         for method, reason in rows.select("method", "reason").unique(maintain_order=True).iter_rows():
             if reason is not None:
-                yield about | {"method": method, "n": 0, "reason": reason}
+                yield half_fields | {"method": method, "n": 0, "reason": reason}
                 continue
             score = scores[method]
             change = compare_scores(score, scores["base"], settings["resamples"], settings["seed"])
-            yield about | {
+            yield half_fields | {
                 "method": method,
                 "n": len(score),
                 "score": float(score.mean()) if len(score) else None,
@@ -156,7 +156,7 @@ def write_sets(beliefs: str, adjusted: str, calibration: str, test: str, output:
 
 
 def compute_sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int], test: dict[str, int]) -> Rows:
-    """Rows of SETS; `base` are rows of ADJUSTED, `calibration` and `test` the right answers by item."""
+    """Rows of SETS; `base` are rows of ADJUSTED_INTERVALS, `calibration` and `test` the right answers by item."""
     for model in beliefs["model"].unique(maintain_order=True):
         model_rows = base.filter(model=model)
         levels = model_rows["level"].unique().sort().to_list()

@@ -116,9 +116,9 @@ class Intervals(Analysis):
         """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
         models, lines = {}, []
         for name, model in self.models.items():
-            run, left_out = studied.select_run("models", f"analyses.intervals.models.{name}", model.variants)
+            run_variants, left_out = studied.select_run("models", f"analyses.intervals.models.{name}", model.variants)
             lines += left_out
-            if run_model := model.select_variants(run):
+            if run_model := model.select_variants(run_variants):
                 models[name] = run_model
         return self.model_copy(update={"models": models, **self.exhibits()}), lines
 

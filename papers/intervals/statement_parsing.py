@@ -128,18 +128,18 @@ def write_integers(generations: Sequence[str], temperature: float, farthest: int
 
 def _write_readings(
     generations: Sequence[str],
-    about: dict[str, float],
+    constants: dict[str, float],
     parse: Callable[[str, str], tuple[int | str | None, ...]],
     contract: Contract,
     output: str,
 ) -> None:
-    """Write what `parse` reads in each response, with the probability of the response and the constants `about`."""
+    """Write what `parse` reads in each response, with the probability of the response and the `constants`."""
     probability = pl.col("token_logprobs").cast(pl.List(pl.Float64)).list.sum().exp()
     columns = (*RESPONSE, "text", "finish_reason", probability.alias("probability"))
     frame = pl.concat([scan_traces(path).select(columns).collect() for path in generations])
     schema = {name: contract.schema[name] for name in ("lower", "upper", "value", "reason") if name in contract.schema}
     readings = [parse(*row) for row in frame.select("text", "finish_reason").iter_rows()]
     columns_read = pl.DataFrame(readings, schema, orient="row")
-    constants = [pl.lit(value).alias(name) for name, value in about.items()]
-    rows = frame.with_columns(*constants, *columns_read)
-    contract.write(rows.select(contract.schema.names()), output, about)
+    constant_columns = [pl.lit(value).alias(name) for name, value in constants.items()]
+    rows = frame.with_columns(*constant_columns, *columns_read)
+    contract.write(rows.select(contract.schema.names()), output, constants)

@@ -113,7 +113,10 @@ def _measure_thresholds(
 def _apply_to_samples(
     slice_: Slice, assessor: str, threshold: float, sample_counts: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The share kept by an assessor's threshold and its accuracy, for each sample of all parts."""
+    """The share of responses that an assessor's threshold keeps, and its accuracy, (n_samples,) each.
+
+    `sample_counts` has parts of the samples: (n_samples, n_responses), how often a response is in each sample.
+    """
     scores = slice_.rows[assessor].to_numpy()
     label = slice_.rows["label"].to_numpy()
     shares, accuracies = [], []

@@ -51,20 +51,20 @@ class Rejection(Analysis):
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
-        kind_by_field = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
-        names_by_field, lines = self.select_names(studied, kind_by_field)
+        axis_by_field = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
+        names_by_field, lines = self.select_names(studied, axis_by_field)
         named_groups = self._list_named_groups(studied)
         headline_groups = names_by_field["headline_group"]
         group_names = [*(names_by_field["groups"] or named_groups), *headline_groups]
         groups = [name for name in named_groups if name in group_names]
-        complete = {
+        chosen = {
             "judges": names_by_field["judges"] or studied.judges,
             "groups": groups,
             "headline_group": (headline_groups or groups)[0],
             "estimators": names_by_field["estimators"] or studied.kept,
             **self.exhibits(),
         }
-        return self.model_copy(update=complete), lines
+        return self.model_copy(update=chosen), lines
 
     def _list_named_groups(self, studied: StudyNames) -> list[str]:
         return [name for name in studied.groups if name in studied.names_by_axis["groups"]]

@@ -103,12 +103,12 @@ class Selection(Analysis):
         for name in self.strategies or []:
             if missing_data[name]:
                 raise ValueError(f"analyses.selection.strategies: {name} {missing_data[name]}")
-        complete = {
+        chosen = {
             "judges": chosen_judges["judges"] or studied.judges,
             "strategies": self.strategies or [name for name in STRATEGIES if missing_data[name] is None],
             **self.exhibits(),
         }
-        return self.model_copy(update=complete), lines
+        return self.model_copy(update=chosen), lines
 
 
 def explain_missing_data(strategy: str, tries: int, samples: int, families: Sequence[str]) -> str | None:

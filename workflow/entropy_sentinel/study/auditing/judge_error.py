@@ -59,10 +59,10 @@ class Audit:
 
 def measure_judge(sample: AuditSample, answers: Answers) -> Audit:
     """Compute the figures of `answers`; raise InputError if none is for a response that the judge has labelled."""
-    about = sample.provenance
+    provenance = sample.provenance
     labels = [answers.get(response) for response in sample.rows.select(RESPONSE).rows()]
     rows = sample.rows.with_columns(answer=pl.Series(labels, dtype=pl.String))
-    strata = pl.DataFrame(about["strata"])
+    strata = pl.DataFrame(provenance["strata"])
     decided = rows.filter(pl.col("answer").is_in(_VERDICTS)).join(strata.select(*STRATUM, "n"), on=STRATUM, how="left")
     decided = decided.with_columns(weight=pl.col("n") / pl.len().over(STRATUM))
     judged = decided.filter(pl.col("verdict").is_in(_VERDICTS)).with_columns(same=pl.col("answer") == pl.col("verdict"))
@@ -75,7 +75,9 @@ def measure_judge(sample: AuditSample, answers: Answers) -> Audit:
     labelled = strata.filter(pl.col("verdict").is_in(_VERDICTS))
     covered = _sum_series(labelled.join(judged, on=STRATUM, how="semi")["n"]) / _sum_series(labelled["n"])
     return Audit(
-        about=SampleOrigin(study=about["study"], judge=about["judge"], size=about["size"], seed=about["seed"]),
+        about=SampleOrigin(
+            study=provenance["study"], judge=provenance["judge"], size=provenance["size"], seed=provenance["seed"]
+        ),
         counts={label: labels.count(label) for label in LABELS} | {"not_answered": labels.count(None)},
         covered=covered,
         agreement=pl.DataFrame(list(_list_agreement_rows(judged, strata)), infer_schema_length=None),

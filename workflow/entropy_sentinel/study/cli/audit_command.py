@@ -164,8 +164,8 @@ def _load_sample(config: "Config", judge: str, size: int | None, seed: int | Non
         )
         return sample
     sample = read_sample(config.study, judge)
-    about = sample.provenance
-    for name, value, drawn in (("size", size, about["size"]), ("seed", seed, about["seed"])):
+    provenance = sample.provenance
+    for name, value, drawn in (("size", size, provenance["size"]), ("seed", seed, provenance["seed"])):
         if value is not None and value != drawn:
             raise InputError(f"{path}: was drawn with --{name} {drawn}, not {value}; add --new to draw again")
     return sample

@@ -95,18 +95,21 @@ def list_candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Pa
     ]
 
 
-def describe_response(study: ModelFiles, benchmark: str, which: ResponseKey, by: str, n_listed: int) -> list[Part]:
+def describe_response(
+    study: ModelFiles, benchmark: str, response_key: ResponseKey, by: str, n_listed: int
+) -> list[Part]:
     """A response with its tokens coloured by `by` (`entropy`, `surprise`), and the `n_listed` most uncertain ones.
 
     Raises InputError if there is no such response.
     """
     files = study.find_benchmark_files(benchmark)
     estimator = find_estimator(study.scores, study.estimator)
-    responses = read_responses(files, [which], estimator, most_tokens=10**9, alternatives=_ALTERNATIVES)
+    responses = read_responses(files, [response_key], estimator, most_tokens=10**9, alternatives=_ALTERNATIVES)
     if not responses:
         first = pl.scan_parquet(files.generations, glob=False).select("item_id").head(1).collect().item()
+        item_id, sample = response_key
         raise InputError(
-            f"{files.generations}: has no response to item '{which[0]}', sample {which[1]}; ids look like '{first}'"
+            f"{files.generations}: has no response to item '{item_id}', sample {sample}; ids look like '{first}'"
         )
     response = responses[0]
     missing = None if response.has_token_texts else TokenTexts(read_provenance(files.generations)).missing

@@ -309,6 +309,7 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _check_names(self) -> "Config":
+        """Refuse names that the config does not define, judges that others cannot ask, and groups without labels."""
         for axis in ("models", "benchmarks", "judges", "groups", "analyses"):
             names = Analyses.model_fields if axis == "analyses" else getattr(self, axis)
             check_names(f"name in run.{axis}:", getattr(self.run, axis), names)

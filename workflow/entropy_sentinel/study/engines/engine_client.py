@@ -58,40 +58,40 @@ class SharedEngine:
         return self._counts
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
-        """See `Engine.answer`."""
+        """Yield (position in `chats`, response), as responses are finished (`Engine.answer`)."""
         return self._stream("answer", [chats, seeds])
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
-        """See `Engine.next_tokens`."""
+        """Yield (number of the context, NextToken), as they are finished (`TokenIdEngine.next_tokens`)."""
         ids = [_pack_ids(context) for context in contexts]
         return self._stream("next_tokens", [ids])
 
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """See `Engine.continuations`."""
+        """Yield (number of the pair, Continuation), as they are finished (`TokenIdEngine.continuations`)."""
         ids = [(_pack_ids(context), _pack_ids(tokens)) for context, tokens in pairs]
         return self._stream("continuations", [ids])
 
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
-        """See `Engine.beams`."""
+        """Yield (number of the context, Beams), as they are finished (`TokenIdEngine.beams`)."""
         ids = [_pack_ids(context) for context in contexts]
         return self._stream("beams", [ids], width, max_tokens, stop)
 
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
-        """See `Engine.prompts`."""
+        """Each prompt as `answer` would send it."""
         prompts: list[RenderedPrompt] = self._call("prompts", chats)
         return prompts
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
-        """See `Engine.token_ids`."""
+        """The token ids of each text; None if the vocabulary lacks a part of it (`TokenIdEngine.token_ids`)."""
         ids: list[list[int] | None] = self._call("token_ids", texts)
         return ids
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        """See `Engine.token_texts`."""
+        """The texts of each response's tokens (`TokenIdEngine.token_texts`)."""
         texts: list[list[str]] = self._call("token_texts", [_pack_ids(response) for response in responses])
         return texts
 

@@ -90,7 +90,7 @@ class EngineHost:
             with suppress(OSError, EOFError, RuntimeError, ForeignProcessError):
                 connection = accept_connection(client, self.run.secret)
                 try:
-                    _redirect_output(recv_handle(connection))
+                    _redirect_output(recv_handle(connection))  # to the log of this job
                     return connection
                 except BaseException:
                     connection.close()

@@ -128,11 +128,11 @@ class Beams:
     refused: str = ""
 
 
-def collect_answers(answers: Iterable[tuple[int, _Answer]], n_asked: int, what: str) -> list[_Answer]:
+def collect_answers(answers: Iterable[tuple[int, _Answer]], n_asked: int, subject: str) -> list[_Answer]:
     """An engine's `n_asked` answers in order; EntropySentinelError if one is missing."""
     by_number = dict(answers)
     if len(by_number) < n_asked:
-        raise EntropySentinelError(f"the engine answered {len(by_number)} of {n_asked} {what}")
+        raise EntropySentinelError(f"the engine answered {len(by_number)} of {n_asked} {subject}")
     return [by_number[number] for number in range(n_asked)]
 
 

@@ -66,7 +66,7 @@ class VllmModel(Model):
 
     @classmethod
     def load(cls) -> "Callable[[Any, int], Engine]":
-        """See `Model.load`."""
+        """Import and return the function that makes the engine (`Model.load`)."""
         from entropy_sentinel.study.engines.engine_client import make_shared_engine
 
         return make_shared_engine
@@ -80,7 +80,7 @@ class VllmModel(Model):
         }
 
     def needed_files(self, benchmarks: Iterable[str]) -> Iterator[tuple[Path, str]]:
-        """See `Model.needed_files`."""
+        """Yield each local file that must exist, and the error if it is missing (`Model.needed_files`)."""
         if self.lora is not None:
             folder = f".lora: must be a folder with an adapter_config.json; '{self.lora}' has none"
             yield Path(self.lora) / "adapter_config.json", folder
@@ -106,7 +106,7 @@ class HubModel(VllmModel):
 
     @property
     def has_fixed_weights(self) -> bool:
-        """See `Model.has_fixed_weights`."""
+        """Whether another day's weights are the same."""
         return self.revision is not None
 
     def engine_settings(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class LocalModel(VllmModel):
         return {"weights": self.path, "revision": fingerprint_folder(self.path), "local": True}
 
     def needed_files(self, benchmarks: Iterable[str]) -> Iterator[tuple[Path, str]]:
-        """See `Model.needed_files`."""
+        """Yield each local file that must exist, and the error if it is missing (`Model.needed_files`)."""
         if must := find_gguf_problem(self.path):
             # Some have a config.json beside a GGUF file.
             yield Path(self.path) / "model.safetensors", f".path: {must}"
@@ -169,23 +169,23 @@ class ApiModel(Model):
 
     @classmethod
     def load(cls) -> "Callable[[Any, int], Engine]":
-        """See `Model.load`."""
+        """Import and return the function that makes the engine (`Model.load`)."""
         from entropy_sentinel.study.engines.api_engine import make_api_engine
 
         return make_api_engine
 
     @property
     def no_logprobs(self) -> str | None:
-        """See `Model.no_logprobs`."""
+        """The setting that leaves responses without log-probabilities; None if they have them."""
         return None if self.api.logprobs else "api.logprobs: false"
 
     @property
     def server(self) -> Server:
-        """See `Model.server`."""
+        """The section with the server that is asked."""
         return self.api
 
     def unreported_facts(self) -> dict[str, Any]:
-        """See `Model.unreported_facts`."""
+        """Facts that the server does not report, as far as the config has them."""
         ends = {} if self.end_tokens is None else {"end_tokens": self.end_tokens}
         return {"vocabulary": self.vocabulary, **ends}
 
@@ -220,7 +220,7 @@ class SourceModel(Model):
 
     @property
     def no_logprobs(self) -> str | None:
-        """See `Model.no_logprobs`."""
+        """The setting that leaves responses without log-probabilities; None if they have them."""
         return "source_logprobs_mode: none" if self.source_logprobs_mode == NO_LOGPROBS else None
 
     def given_passes(self, family: str) -> Path | None:
@@ -242,7 +242,7 @@ class SourceModel(Model):
         return str(next((file for file in [*files, *evaluations] if file.is_file()), files[0]))
 
     def needed_files(self, benchmarks: Iterable[str]) -> Iterator[tuple[Path, str]]:
-        """See `Model.needed_files`."""
+        """Yield each local file that must exist, and the error if it is missing (`Model.needed_files`)."""
         for benchmark in benchmarks:
             file = Path(self.file(benchmark))
             yield file, f".source: must hold {file.name}; '{self.source}' does not"

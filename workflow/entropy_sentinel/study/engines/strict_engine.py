@@ -56,7 +56,7 @@ class StrictEngine:
 
     @property
     def vocabulary(self) -> int:
-        """See `TokenIdEngine.vocabulary`."""
+        """The number of tokens that the model chooses from."""
         n_tokens: int = self._get("vocabulary")
         if not isinstance(n_tokens, Integral) or n_tokens < TOP_K:
             self._fail(f"`vocabulary` must be the number of tokens that the model chooses from; got {n_tokens!r:.60}")
@@ -64,18 +64,22 @@ class StrictEngine:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """See `Engine.provenance`."""
+        """The engine, and the kind of its log-probabilities (`Engine.provenance`)."""
         facts: dict[str, Any] = self._get("provenance")
         self._check("provenance", reply_fields.find_provenance_problem(facts))
         return facts
 
     def under_way(self) -> Sequence[int]:
-        """See `Engine.under_way`."""
+        """The tokens so far of each unfinished response (`Engine.under_way`)."""
         counts: Sequence[int] = self._engine.under_way()
         return counts
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
-        """See `Engine.answer`."""
+        """Yield (position in `chats`, response), as responses are finished (`Engine.answer`).
+
+        Raises EngineReplyError for fields of a wrong type, and for impossible numbers in the first response with
+        tokens; those of later responses are counted, and told at the end.
+        """
         self._check_counts(self._call("under_way"))
         answered: set[int] = set()
         has_logprobs: bool | None = None
@@ -98,7 +102,7 @@ class StrictEngine:
         self._log_impossible()
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
-        """See `TokenIdEngine.next_tokens`."""
+        """Yield (number of the context, NextToken), as they are finished (`TokenIdEngine.next_tokens`)."""
         has_values = False
         for number, reply in self._iterate_replies("next_tokens", contexts):
             self._check("next_tokens", reply_fields.find_next_token_type_problem(reply))
@@ -110,7 +114,7 @@ class StrictEngine:
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """See `TokenIdEngine.continuations`."""
+        """Yield (number of the pair, Continuation), as they are finished (`TokenIdEngine.continuations`)."""
         lengths: list[int] = []
 
         def record_lengths() -> Iterator[tuple[Sequence[int], Sequence[int]]]:
@@ -126,25 +130,25 @@ class StrictEngine:
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
-        """See `TokenIdEngine.beams`."""
+        """Yield (number of the context, Beams), as they are finished (`TokenIdEngine.beams`)."""
         for number, reply in self._iterate_replies("beams", contexts, width, max_tokens, stop):
             self._check("beams", reply_fields.find_beams_problem(reply, width))
             yield number, reply
 
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
-        """See `TokenIdEngine.prompts`."""
+        """Each prompt as `answer` would send it."""
         reply: list[RenderedPrompt] = self._call("prompts", chats)
         self._check("prompts", reply_fields.find_prompts_problem(reply, len(chats)))
         return reply
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
-        """See `TokenIdEngine.token_ids`."""
+        """The token ids of each text; None if the vocabulary lacks a part of it (`TokenIdEngine.token_ids`)."""
         reply: list[list[int] | None] = self._call("token_ids", texts)
         self._check("token_ids", reply_fields.find_token_ids_problem(reply, texts))
         return reply
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        """See `TokenIdEngine.token_texts`."""
+        """The texts of each response's tokens (`TokenIdEngine.token_texts`)."""
         reply: list[list[str]] = self._call("token_texts", responses)
         self._check("token_texts", reply_fields.find_token_texts_problem(reply, responses))
         return reply
@@ -200,8 +204,8 @@ class StrictEngine:
             remedy = f"; {problem.remedy}" if problem.remedy else ""
             self._fail(f"{place}: `{problem.field}` {problem.must}; got {problem.was}{remedy}")
 
-    def _fail(self, what: str) -> None:
-        raise EngineReplyError(f"{self._where}: the engine '{self._name}' ({self._place()}): {what}. {_REMEDY}")
+    def _fail(self, problem: str) -> None:
+        raise EngineReplyError(f"{self._where}: the engine '{self._name}' ({self._place()}): {problem}. {_REMEDY}")
 
     def _place(self) -> str:
         """The engine's class and file."""

@@ -111,7 +111,7 @@ class VllmEngine:
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """See `Engine.continuations`."""
+        """Yield (number of the pair, Continuation), as they are finished (`TokenIdEngine.continuations`)."""
         return self._make_contexts().continuations(pairs)
 
     def beams(

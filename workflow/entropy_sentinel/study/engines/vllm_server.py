@@ -86,7 +86,7 @@ def run_server(settings: ServedSettings, threads: int) -> Iterator[str]:
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        port = probe.getsockname()[1]  # a free one
     begin = time.monotonic()
     claim = claim_devices(EngineRun.from_environment(), settings, threads)
     server = subprocess.Popen(

@@ -59,8 +59,8 @@ def compose_config(draft: StudyDraft, file: str) -> str:
     if draft.labels:
         lines.append("  judges: [people] # labels in a folder, see below")
     else:
-        about = "numbers and formulas; for texts name one of kind llm, see `judges` in config.yaml"
-        lines.append(f"  judges: [math-verify] # {about}")
+        advice = "numbers and formulas; for texts name one of kind llm, see `judges` in config.yaml"
+        lines.append(f"  judges: [math-verify] # {advice}")
     lines += [*_write_training(draft), "", *_write_generation(draft), *_write_models(draft)]
     if draft.labels:
         lines += ["judges:", f"  people: {{kind: file, path: {format_scalar(draft.labels)}}}", ""]

@@ -45,6 +45,7 @@ class Ownership:
         self._stop = threading.Event()
 
     def __enter__(self) -> None:
+        """Wait until an earlier run's job in this folder has ended, then own the folder."""
         previous_owner = None
         while not self._try_take():
             owner = _read_owner(self.folder)

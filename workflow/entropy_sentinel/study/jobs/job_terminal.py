@@ -195,9 +195,9 @@ class JobLines(logging.Handler):
             cause = None
             if failure:
                 cause = describe_refusal(failure.message, failure.requested, failure.is_submitted)
-            what = f"failed as a whole ({len(record.job_error_info)} jobs)"
-            what += f": {cause}" if cause else ", and no log states a cause"
-            self._show_failure(f"group {record.groupid}", what, record.aux_logs)
+            failure_text = f"failed as a whole ({len(record.job_error_info)} jobs)"
+            failure_text += f": {cause}" if cause else ", and no log states a cause"
+            self._show_failure(f"group {record.groupid}", failure_text, record.aux_logs)
 
     def _show_failure(self, name: str, cause: str, logs: Sequence[str]) -> None:
         line = f"FAILED {name}: {cause}" + (f"; log: {', '.join(logs)}" if logs else "")

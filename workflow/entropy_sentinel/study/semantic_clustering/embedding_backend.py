@@ -31,6 +31,7 @@ class EmbeddingBackend:
         for start in range(0, len(ordered), self._batch_size):
             batch = ordered[start : start + self._batch_size]
             self._vectors |= dict(zip(batch, self._encoder.vectors(batch), strict=True))
+        # The vectors have length 1, so this is their cosine.
         return [bool(self._vectors[first] @ self._vectors[second] >= self._threshold) for _, first, second in pairs]
 
     @property

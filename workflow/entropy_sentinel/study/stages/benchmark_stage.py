@@ -96,5 +96,5 @@ def open_source(settings: ItemsSettings, revisions: Path) -> tuple[Iterable[Row]
 
 def _format_first(values: Sequence[Any]) -> str:
     text = ", ".join(map(str, values[:MAX_LOGGED_ROWS]))
-    what = "rows from 0: " if isinstance(values[0], int) else ""
-    return f"{what}{text}{', ...' if len(values) > MAX_LOGGED_ROWS else ''}"
+    prefix = "rows from 0: " if isinstance(values[0], int) else ""
+    return f"{prefix}{text}{', ...' if len(values) > MAX_LOGGED_ROWS else ''}"

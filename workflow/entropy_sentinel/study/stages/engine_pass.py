@@ -94,8 +94,8 @@ def write_engine_pass(
             return
         if not reuse_output(output, study, key, contract, responses.select(RESPONSE), parts.identity):
             frame = _ask_all(responses, settings, threads, parts)
-            about = {**origin, "family": settings["family"], "pass": dict(settings), "pass_facts": parts.facts()}
-            contract.write(frame, output, {**about, "identity": parts.identity, REUSE_KEY: key})
+            provenance = {**origin, "family": settings["family"], "pass": dict(settings), "pass_facts": parts.facts()}
+            contract.write(frame, output, {**provenance, "identity": parts.identity, REUSE_KEY: key})
             share_output(output, key, contract.stage)
         parts.replace_by_link(output)
 
@@ -168,7 +168,7 @@ def _list_pending_parts(responses: pl.DataFrame, rows: pl.DataFrame, per_item: b
 
 
 def _ask_part(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings, requery_module: Any) -> pl.DataFrame:
-    """The family's rows of one part; responses to prompts other than those rendered here have no trajectory."""
+    """The family's rows of one part; a response to another prompt than the one rendered here only gets the reason."""
     prompts = engine.prompts([fill_prompt(settings["asked_with"], question) for question in part["question"]])
     # Imported traces may lack the prompt.
     matches = [
@@ -181,11 +181,13 @@ def _ask_part(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings,
             "were generated"
         )
     ids = pl.Series([prompt.token_ids for prompt in prompts], dtype=pl.List(pl.UInt32))
-    part = part.with_columns(prompt_ids=ids, same=pl.Series(matches))
-    mismatched = part.filter(~pl.col("same")).with_columns(
+    part = part.with_columns(prompt_ids=ids, has_prompt=pl.Series(matches))
+    mismatched = part.filter(~pl.col("has_prompt")).with_columns(
         unusable=pl.lit("the prompt is not the one that was answered")
     )
-    rows: pl.DataFrame = requery_module.ask(part.filter("same"), engine, settings["settings"], settings["asked_with"])
+    rows: pl.DataFrame = requery_module.ask(
+        part.filter("has_prompt"), engine, settings["settings"], settings["asked_with"]
+    )
     return pl.concat([rows, requery_module.unasked(mismatched, settings["settings"])]) if len(mismatched) else rows
 
 
@@ -250,9 +252,9 @@ def write_imported_pass(generations: str, settings: ImportedPass, output: str) -
     for model in read_owners(source, "model"):
         if model not in answered:
             log.warning("%s: is of the model '%s', and the traces are of %s", source, model, " or ".join(answered))
-    about = {"family": settings["family"], "pass": dict(settings), "source_pass": source_provenance}
+    provenance = {"family": settings["family"], "pass": dict(settings), "source_pass": source_provenance}
     counts = {"missing_responses": len(missing), "unused_rows": n_unused}
-    requery.contract.write(frame, output, {**origin, **about, **counts})
+    requery.contract.write(frame, output, {**origin, **provenance, **counts})
 
 
 def _read_source_provenance(source: str) -> Mapping[str, Any]:

@@ -210,6 +210,6 @@ def label_responses(
     exchanges = []
     for (item_id, sample), verdict in zip(joined.select(SAMPLE).rows(), verdicts, strict=True):
         if verdict.exchange:
-            about = {"item_id": item_id, "sample": sample, "reason": verdict.reason}
-            exchanges.append(about | dict(verdict.exchange))
+            row_fields = {"item_id": item_id, "sample": sample, "reason": verdict.reason}
+            exchanges.append(row_fields | dict(verdict.exchange))
     return frame, exchanges

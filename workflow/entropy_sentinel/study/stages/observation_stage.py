@@ -48,7 +48,7 @@ def write_observations(
         pl.concat(map(LABELS.read, labels)),
         pl.concat(map(FEATURE_FRAME.read, features)),
     )
-    about: dict[str, Any] = {"logprobs": first_kind, "split": dict(split)}
+    provenance: dict[str, Any] = {"logprobs": first_kind, "split": dict(split)}
     files_by_family: dict[str, list[str]] = {}
     for path in signals:
         files_by_family.setdefault(read_provenance(path)["family"], []).append(path)
@@ -57,8 +57,8 @@ def write_observations(
         rows = pl.concat(contract.read(path) for path in paths)
         frame = frame.join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
     if files_by_family:
-        about["families"] = list(files_by_family)
-    observation_contract(files_by_family).write(frame, output, about)
+        provenance["families"] = list(files_by_family)
+    observation_contract(files_by_family).write(frame, output, provenance)
 
 
 def _read_kind(path: str) -> dict[str, Any]:

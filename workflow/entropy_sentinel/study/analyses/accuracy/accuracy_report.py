@@ -322,7 +322,7 @@ def _load_exhibits(tables: Sequence[str | Path], figures: Sequence[str | Path]) 
     names = {Path(path).stem for path in tables}
     return {
         "pictures": [read_fragment(path) for path in figures if Path(path).stem == PICTURE],
-        "numbers": {what: table for what, table in NUMBERS.items() if table in names},
+        "numbers": {name: table for name, table in NUMBERS.items() if table in names},
         "numbering": _explain_numbering(names),
         "tables": [read_fragment(path) for path in tables],
         "figures": [read_fragment(path) for path in figures if Path(path).stem != PICTURE],

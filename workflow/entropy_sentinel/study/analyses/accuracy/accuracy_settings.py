@@ -67,14 +67,20 @@ class Accuracy(Analysis):
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
-        limited = {"auroc_models": "models", "auroc_benchmarks": "labelled"}
-        axes = {"judges": "judges", "main_groups": "groups"}
-        single = {"figure_model": "models", "figure_benchmark": "labelled", "headline_group": "groups"}
-        names, lines = self.select_names(studied, {**axes, **limited, **single})
+        # Fields that default to the first names that are run, to all, and to the first one.
+        axis_by_limited_field = {"auroc_models": "models", "auroc_benchmarks": "labelled"}
+        axis_by_list_field = {"judges": "judges", "main_groups": "groups"}
+        axis_by_name_field = {"figure_model": "models", "figure_benchmark": "labelled", "headline_group": "groups"}
+        names_by_field, lines = self.select_names(
+            studied, {**axis_by_list_field, **axis_by_limited_field, **axis_by_name_field}
+        )
         chosen = {
-            **{key: names[key] or getattr(studied, axis) for key, axis in axes.items()},
-            **{key: names[key] or getattr(studied, axis)[:_SIDE_BY_SIDE] for key, axis in limited.items()},
-            **{key: (names[key] or getattr(studied, axis))[0] for key, axis in single.items()},
+            **{key: names_by_field[key] or getattr(studied, axis) for key, axis in axis_by_list_field.items()},
+            **{
+                key: names_by_field[key] or getattr(studied, axis)[:_SIDE_BY_SIDE]
+                for key, axis in axis_by_limited_field.items()
+            },
+            **{key: (names_by_field[key] or getattr(studied, axis))[0] for key, axis in axis_by_name_field.items()},
             **self.exhibits(),
         }
         return self.model_copy(update=chosen), lines

@@ -150,8 +150,8 @@ def _list_partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
             if count >= n_domains:
                 continue
             are_all = len(titles) == len(validation.methods) > 1
-            which = "every method" if are_all else format_list(titles, _MAX_NAMED, "; ")
-            note = f"{which} could estimate {count} of {n_domains} domains."
+            methods_text = "every method" if are_all else format_list(titles, _MAX_NAMED, "; ")
+            note = f"{methods_text} could estimate {count} of {n_domains} domains."
             models_by_note.setdefault(note, []).append(validation.model)
     return [f"{', '.join(models)}: {note}" for note, models in models_by_note.items()]
 

@@ -36,13 +36,13 @@ class UnjudgedBenchmark:
     def text(self) -> str:
         """What happened and what to do, in two sentences."""
         cause = self.reason if self.n_reason == self.n else f"{self.n_reason} times {self.reason}"
-        what = f"{self.judge} gave no label to any of {self.n} responses ({cause})"
+        problem = f"{self.judge} gave no label to any of {self.n} responses ({cause})"
         if self.is_fitting:
             remedy = f"look at them with `entropy-sentinel show {self.model} {self.benchmark}`"
         else:
             kind = f"of kind {self.fitting}" if self.fitting else "that suits its references"
             remedy = f"name a judge {kind} in benchmarks.{self.benchmark}.judge"
-        return f"{self.model}, {self.benchmark}: {what}. To have labels, {remedy}."
+        return f"{self.model}, {self.benchmark}: {problem}. To have labels, {remedy}."
 
 
 def find_unjudged(labels: Sequence[str]) -> list[UnjudgedBenchmark]:

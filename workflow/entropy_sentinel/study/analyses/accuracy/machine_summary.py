@@ -49,8 +49,8 @@ def build_machine_summary(
     models = []
     for validation in validations:
         model_advice = [_summarise_advice(text) for text in advice if text.model == validation.model]
-        about = {"advice": model_advice, "training_group": results.get(validation.model)}
-        models.append(_summarise_model(validation, default) | about)
+        study_fields = {"advice": model_advice, "training_group": results.get(validation.model)}
+        models.append(_summarise_model(validation, default) | study_fields)
     return {
         "study": label,
         "level": LEVEL,

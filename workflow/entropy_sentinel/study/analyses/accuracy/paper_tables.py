@@ -170,8 +170,8 @@ def form_methods(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Table 3: the default and the baselines, medians over models."""
     default: list[Sequence[str]] = []
     baselines: list[Sequence[str]] = []
-    ran = _filter_methods(table.frame, "Estimator").sort("Median AEE, all", nulls_last=True, maintain_order=True)
-    for row in ran.iter_rows(named=True):
+    methods = _filter_methods(table.frame, "Estimator").sort("Median AEE, all", nulls_last=True, maintain_order=True)
+    for row in methods.iter_rows(named=True):
         cells = [lower_qualifier(row["Estimator"]), _format_spread(row, "rho, all"), _format_spread(row, "AEE, all")]
         (default if row["Estimator"] == _DEFAULT else baselines).append(cells)
     blocks = [Block(rows) for rows in (default, baselines) if rows]
@@ -204,12 +204,12 @@ def form_sizes(table: Table, settings: PaperSettings) -> list[PaperTable]:
     for row in frame.filter(pl.col("Estimators") == source, pl.col("Domains") == "all").iter_rows(named=True):
         cells = [format_spread(row[f"k = {k}: median AEE"], row[f"k = {k}: IQR"]) for k in sizes]
         rows.append([settings.style.model(row["Model"]), *cells])
-    which = (
+    estimators_text = (
         f"the estimator {_name_estimator(settings.inputs.default)}" if source == _DEFAULT else "all 48 configurations"
     )
     caption = join_latex(
         Latex("AEE by the number $k$ of training benchmarks:"),
-        f"{_SPREAD}, over all training groups of that size and {which}; {_SCOPE}.",
+        f"{_SPREAD}, over all training groups of that size and {estimators_text}; {_SCOPE}.",
     )
     spans = [("", 1), (join_latex("Training benchmarks", Latex("($k$)")), len(sizes))]
     blocks = [Block(rows)]

@@ -63,7 +63,11 @@ def name_points(
 
 
 def _place_name(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: float) -> None:
-    """Write a name into its box, aligned to the side of its point, because its width varies with the resolution."""
+    """Write a name into its box, aligned to the side of its point, because its width varies with the resolution.
+
+    `pixel` is the point (x, y), and `box` has left, lower, right and upper end, in pixels. A line leads to a point that
+    is far away.
+    """
     to_data = axes.transData.inverted()
     left, lower = box[:2] + _AROUND[0] / 2
     right, upper = box[2:] - _AROUND[0] / 2

@@ -304,7 +304,7 @@ def _write_heading(validation: ModelValidation) -> str:
 
 def _draw_validation(axes: Axes, validation: ModelValidation) -> None:
     unlabelled = (validation.unlabelled, _UNLABELLED_STYLE, "domain without labels: its estimate")
-    for domains, marker_style, what in (*_group_labelled(validation), unlabelled):
+    for domains, marker_style, label in (*_group_labelled(validation), unlabelled):
         points = _list_estimated(domains)
         if not points:
             continue
@@ -312,7 +312,7 @@ def _draw_validation(axes: Axes, validation: ModelValidation) -> None:
         lower_lengths = [point.y - point.lower for point in points]
         upper_lengths = [point.upper - point.y for point in points]
         axes.errorbar(x, y, yerr=[lower_lengths, upper_lengths], ecolor=marker_style["color"], clip_on=False, **_BAR)
-        axes.scatter(x, y, label=what, **_POINT | marker_style)
+        axes.scatter(x, y, label=label, **_POINT | marker_style)
 
 
 def _group_labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[DomainResult], dict[str, Any], str]]:

@@ -112,11 +112,11 @@ class Advice:
         if not self.outside:
             return f"{where}, inside {LOWEST}-{HIGHEST}, where the paper's errors are smallest."
         side = "easy" if self.accuracy > HIGHEST else "hard"
-        what = f"{where}, too {side}: the paper's errors are smallest between {LOWEST} and {HIGHEST}."
+        problem = f"{where}, too {side}: the paper's errors are smallest between {LOWEST} and {HIGHEST}."
         if self.add is None:
-            return f"{what} No other domain of the study would bring it closer."
+            return f"{problem} No other domain of the study would bring it closer."
         verb = "Labels for" if self.to_label else "Adding"
-        return f"{what} {verb} {self.add} would make it {format_number(self.with_it, '.2f')}."
+        return f"{problem} {verb} {self.add} would make it {format_number(self.with_it, '.2f')}."
 
 
 def write_advice(domains: pl.DataFrame, validations: Collection[ModelValidation], group: TrainingGroup) -> list[Advice]:

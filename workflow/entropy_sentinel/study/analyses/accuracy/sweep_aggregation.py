@@ -57,8 +57,8 @@ def sort_nulls_last(error: float | None) -> tuple[bool, float]:
 def select_fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
     """The configurations' rows for groups of at most LARGEST_K benchmarks on which all 48 were run."""
     rows = sweep.filter(pl.col("estimator").is_in(CONFIGURATION_NAMES), pl.col("k") <= LARGEST_K)
-    ran = pl.col("estimator").n_unique().over("model", "group")
-    return rows.filter(ran == len(CONFIGURATION_NAMES))
+    n_configurations = pl.col("estimator").n_unique().over("model", "group")
+    return rows.filter(n_configurations == len(CONFIGURATION_NAMES))
 
 
 def list_distinct(frame: pl.DataFrame, column: str) -> list[str]:
@@ -86,10 +86,10 @@ def select_simple_estimators(sweep: pl.DataFrame, group: TrainingGroup) -> tuple
     Table 8, then any others that were run, in the order of the catalogue.
     """
     rows = sweep.filter(pl.col("group") == group.group)
-    ran = sort_estimators(rows["estimator"].unique())
-    titles = {group.estimator: "Default"} if group.estimator in ran else {}
-    for name in dict.fromkeys([*BASELINES, *ran]):
-        if name in ran and name not in CONFIGURATION_NAMES:
+    run_estimators = sort_estimators(rows["estimator"].unique())
+    titles = {group.estimator: "Default"} if group.estimator in run_estimators else {}
+    for name in dict.fromkeys([*BASELINES, *run_estimators]):
+        if name in run_estimators and name not in CONFIGURATION_NAMES:
             titles[name] = estimator_title(name)
     return rows.filter(pl.col("estimator").is_in(list(titles))), titles
 

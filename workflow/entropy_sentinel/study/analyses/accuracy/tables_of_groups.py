@@ -30,9 +30,9 @@ def _compute_spreads(rows: pl.DataFrame) -> dict[str, float | None]:
     """Median and IQR of AEE and rho, for each scope, by their headings."""
     spreads = {}
     for scope, measure in product(SCOPES, MEASURES):
-        what = f"{MEASURES[measure]}, {SCOPES[scope]}"
+        heading = f"{MEASURES[measure]}, {SCOPES[scope]}"
         values = rows.filter(pl.col("scope") == scope)[measure]
-        spreads[f"Median {what}"], spreads[f"IQR of {what}"] = compute_spread(values)
+        spreads[f"Median {heading}"], spreads[f"IQR of {heading}"] = compute_spread(values)
     return spreads
 
 
@@ -102,7 +102,7 @@ def table_4_by_size(inputs: AccuracyTableInputs) -> Table:
         "Default": small.filter(pl.col("estimator") == inputs.default),
     }
     sizes = sorted(set(small["k"]))
-    ran = pl.concat(sources.values()).unique(maintain_order=True)
+    source_rows = pl.concat(sources.values()).unique(maintain_order=True)
     rows, notes = [], []
     for source_title, source in sources.items():
         counts = {k: source.filter(pl.col("k") == k)["group"].n_unique() for k in sizes}
@@ -123,21 +123,21 @@ def table_4_by_size(inputs: AccuracyTableInputs) -> Table:
         "Median and IQR of AEE over training groups and configurations, for all 48 configurations and for the default "
         "only; k benchmarks.",
         number_frame(rows, ["Model", "Estimators", "Domains"], numbers),
-        (*notes, f"Default: {inputs.default}.", SCOPE_NOTE, IQR_NOTE, *list_null_notes(ran, ["aee"])),
+        (*notes, f"Default: {inputs.default}.", SCOPE_NOTE, IQR_NOTE, *list_null_notes(source_rows, ["aee"])),
     )
 
 
 def table_9_best_and_worst_groups(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the best and worst groups of each size, by the default's median AEE over models and domains."""
     small = inputs.sweep.filter(pl.col("k") <= LARGEST_K)
-    ran = small.filter(pl.col("estimator") == inputs.default)
+    default_rows = small.filter(pl.col("estimator") == inputs.default)
     # A group that lacks the AEE of some models would be ranked by the other models only.
     has_aee = (pl.col("scope") == "all") & pl.col("aee").is_not_null()
-    complete = pl.col("model").filter(has_aee).n_unique().over("group") == ran["model"].n_unique()
-    accuracies = dict(compute_group_accuracies(inputs.domains, ran["group"]).iter_rows())
+    has_all_models = pl.col("model").filter(has_aee).n_unique().over("group") == default_rows["model"].n_unique()
+    accuracies = dict(compute_group_accuracies(inputs.domains, default_rows["group"]).iter_rows())
     swept = select_fully_swept(inputs.sweep)
     rows = []
-    for (k, group), part in ran.filter(complete).group_by("k", "group"):
+    for (k, group), part in default_rows.filter(has_all_models).group_by("k", "group"):
         row: dict[str, Any] = {"Rank": "", "k": k, "Training group": group}
         for scope in reversed(SCOPES):
             aee = part.filter(pl.col("scope") == scope)["aee"]
@@ -146,7 +146,7 @@ def table_9_best_and_worst_groups(inputs: AccuracyTableInputs) -> Table:
         row["Median AEE, all, 48 configurations"] = compute_spread(over_all)[0]
         row["Weighted accuracy"] = accuracies[group]
         rows.append(row)
-    incomplete = ran.filter(~complete)["group"].n_unique()
+    incomplete = default_rows.filter(~has_all_models)["group"].n_unique()
     return Table(
         "Of each size k, by the default estimator's median AEE over models.",
         number_frame(_rank_groups(rows), ["Rank", "k", "Training group"], list(rows[0])[3:] if rows else []),
@@ -156,7 +156,7 @@ def table_9_best_and_worst_groups(inputs: AccuracyTableInputs) -> Table:
             IQR_NOTE,
             "Weighted accuracy: mean over models, weighted by the benchmarks' numbers of responses.",
             *([f"{incomplete} groups without an AEE for every model are left out."] if incomplete else []),
-            *list_null_notes(ran, ["aee"]),
+            *list_null_notes(default_rows, ["aee"]),
         ),
     )
 

@@ -57,11 +57,11 @@ def summarise_unanswered(domains: Sequence[UnansweredDomain]) -> list[str]:
 def _write_sentence(setting: str, domains: Sequence[UnansweredDomain]) -> str:
     """How responses without a final answer count in these domains, and how accuracies would change otherwise."""
     count = sum(domain.n_unanswered for domain in domains)
-    what = {
+    effect = {
         "unlabelled": "have no label and are in no accuracy (unanswered: unlabelled); as incorrect",
         "incorrect": "count as incorrect (unanswered: incorrect); without them",
     }[setting]
-    text = f"Responses without a final answer: {count:,} in {len(domains)} domains {what}, accuracies would be "
+    text = f"Responses without a final answer: {count:,} in {len(domains)} domains {effect}, accuracies would be "
     text += "lower" if setting == "unlabelled" else "higher"
     gaps = [
         (domain.if_unlabelled - domain.if_incorrect, f"{domain.model}, {domain.benchmark}")

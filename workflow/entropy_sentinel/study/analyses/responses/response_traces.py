@@ -156,13 +156,13 @@ def read_responses(
     texts = TokenTexts(read_provenance(files.generations))
     trajectories = read_trajectories(files.asked, ids.item())
     responses = []
-    for which in wanted:
-        if which not in traces:
+    for response_key in wanted:
+        if response_key not in traces:
             continue
-        item_id, sample = which
-        row = traces[which]
+        item_id, sample = response_key
+        row = traces[response_key]
         item = items.get(item_id, {})
-        label = labels.get(which, {})
+        label = labels.get(response_key, {})
         response = AnnotatedResponse(
             item_id,
             sample,
@@ -174,9 +174,9 @@ def read_responses(
             label=label.get("label"),
             label_reason=label.get("reason"),
             answer=label.get("answer"),
-            p_correct=scores.get(which, {}).get("p"),
+            p_correct=scores.get(response_key, {}).get("p"),
             tokens=tuple(read_tokens(row, *texts.read_row(row), most_tokens, alternatives)),
-            trajectories=tuple(trajectories.get(which, ())),
+            trajectories=tuple(trajectories.get(response_key, ())),
         )
         responses.append(response)
     return responses
@@ -220,8 +220,8 @@ def choose_responses(observations: pl.DataFrame, scores: pl.DataFrame, per_kind:
     for kind, (label, certain) in KINDS.items():
         candidates = rows if label is None else rows.filter(pl.col("label") == label)
         first = candidates.sort("p", "lntp", *SAMPLE, descending=[certain, certain, False, False])
-        for which in first.head(per_kind).select(SAMPLE).iter_rows():
-            chosen.setdefault(which, []).append(kind)
+        for response_key in first.head(per_kind).select(SAMPLE).iter_rows():
+            chosen.setdefault(response_key, []).append(kind)
     return chosen
 
 
@@ -230,6 +230,6 @@ def _choose_by_label(observations: pl.DataFrame, per_kind: int) -> dict[Response
     chosen: dict[ResponseKey, list[str]] = {}
     for kind, label in {"right": True, "wrong": False, "no label": None}.items():
         candidates = observations.filter(pl.col("label").eq_missing(label)).sort(SAMPLE)
-        for which in candidates.head(per_kind).select(SAMPLE).iter_rows():
-            chosen[which] = [kind]
+        for response_key in candidates.head(per_kind).select(SAMPLE).iter_rows():
+            chosen[response_key] = [kind]
     return chosen

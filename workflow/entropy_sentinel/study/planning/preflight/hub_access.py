@@ -99,15 +99,15 @@ def _describe_answer(key: str, files: HubFiles, answer: "Access") -> Iterator[Pr
     from entropy_sentinel.hub.hub_files import Access, format_page_url
 
     page = format_page_url(files.kind, files.repo_id)
-    what = f"{files.kind} {files.repo_id}"
+    repository = f"{files.kind} {files.repo_id}"
     if answer is Access.GATED:
-        message = f"{what} is gated, and this account has no access"
+        message = f"{repository} is gated, and this account has no access"
         remedy = f"Accept its licence at {page}, and run `export HF_TOKEN=...` in the shell that starts Snakemake."
         yield Problem(ProblemCode.NO_ACCESS, Severity.ERROR, key, message, remedy)
     elif answer is Access.ABSENT:
-        message = f"{what} does not exist on the hub, or is private"
+        message = f"{repository} does not exist on the hub, or is private"
         yield Problem(ProblemCode.NO_ACCESS, Severity.ERROR, key, message, f"See {page}; a private one needs HF_TOKEN.")
     elif answer is Access.NOT_CACHED:
-        message = f"{what} is not completely in the cache, and HF_HUB_OFFLINE is set"
+        message = f"{repository} is not completely in the cache, and HF_HUB_OFFLINE is set"
         remedy = "Run `snakemake prefetch` on a machine with internet and the same HF_HOME."
         yield Problem(ProblemCode.NOT_CACHED, Severity.ERROR, key, message, remedy)

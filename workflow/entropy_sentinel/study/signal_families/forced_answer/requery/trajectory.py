@@ -26,20 +26,20 @@ def count_leading_tokens(texts: Sequence[str], response: str, end: int) -> int |
     return int(last_token) + 1
 
 
-def choose_positions(which: str | int, texts: Sequence[str], last: int) -> list[int]:
+def choose_positions(positions: str | int, texts: Sequence[str], last: int) -> list[int]:
     """The positions t in 1 .. `last` after which the answer is inserted, in order.
 
-    `which` is `all`, `sentence-ends`, or a number n for every n-th. The first and the last are always included, so the
-    area has both ends.
+    `positions` is `all`, `sentence-ends`, or a number n for every n-th. The first and the last are always included, so
+    the area has both ends.
     """
-    if which == "all":
+    if positions == "all":
         return list(range(1, last + 1))
-    if which == "sentence-ends":
+    if positions == "sentence-ends":
         ends = np.cumsum([len(text) for text in texts])
         sentence_ends = [match.end() for match in _SENTENCE_END.finditer("".join(texts))]
         places = {int(place) + 1 for place in np.searchsorted(ends, sentence_ends)}
     else:
-        places = set(range(1, last + 1, int(which)))
+        places = set(range(1, last + 1, int(positions)))
     return sorted({1, last} | {place for place in places if place <= last})
 
 
