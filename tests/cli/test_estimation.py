@@ -33,7 +33,7 @@ def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixtur
     kept, features, table = tmp_path / "mine.estimator", tmp_path / "features.parquet", tmp_path / "table.csv"
     message = fit(*TRAINING, "-e", "atc-nll_sum")
     assert all(
-        fact in message for fact in ("atc-nll_sum", "80 responses", "averages+two-digit-multiplication", "0.463")
+        fact in message for fact in ("atc-nll_sum", "80 responses", "averages, two-digit-multiplication", "0.463")
     )
     assert run(capsys, "features", TINY.traces, "-o", features)[:2] == (
         0,

@@ -135,7 +135,15 @@ def fit(
     fitting = _parse_training_settings(settings or {})
     training_features = rows.select(*FEATURES, *signals)
     words = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items()) if COLUMN in rows.columns else None
-    training = TrainingRows(training_features, rows["label"].to_numpy(), fitting, domains, clusters, groups, words)
+    training = TrainingRows(
+        training_features,
+        labels=rows["label"].to_numpy(),
+        settings=fitting,
+        domains=domains,
+        items=clusters,
+        groups=groups,
+        buckets=words,
+    )
     if cluster is not None:
         training.similarity = intraclass_correlation(training.y, training.domains, training.items)
     fitted = fit_estimators(training, [estimator])[estimator]
@@ -145,7 +153,16 @@ def fit(
     if judged is not None:
         responses = labelled_features.with_columns(_assign_domains(labelled_features, domain, group)[0])
         kind = {"model": model, **logprobs}
-        witnessed_rows = join_witnesses(responses, domains.name, labels, judged, kind, signals, cluster, training)
+        witnessed_rows = join_witnesses(
+            responses,
+            domain=domains.name,
+            labels=labels,
+            judged=judged,
+            kind=kind,
+            signals=signals,
+            cluster=cluster,
+            training=training,
+        )
     metadata = describe_fit(
         fitted,
         training,

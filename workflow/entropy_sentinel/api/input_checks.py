@@ -92,6 +92,7 @@ def _is_folder(path: str | Path, files: Sequence[Path]) -> bool:
 
 
 def _match_files(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
+    """Yield the files that a path, folder, pattern, pipe or URL names."""
     if (url := parse_url(path)) is not None:
         yield from map(get_local_path, list_remote_files(url, lambda name: _has_suffix(Path(name).name, suffixes)))
     elif str(path) == STANDARD_INPUT or Path(path).is_file():

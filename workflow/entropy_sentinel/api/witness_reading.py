@@ -205,7 +205,7 @@ def _merge_parts(kind: WitnessKind, model: str | None, files: Sequence[LabelFile
         log.warning("%s: %s: none of %s has a verdict", JUDGED, ", ".join(sources), format_count(len(rows), "row"))
     key = [column for column in RESPONSE if column in labelled.columns]
     samples = _list_samples([file.rows.filter(pl.col("label").is_not_null()) for file in kept], key)
-    return Witness(kind, model, labelled, sources, samples)
+    return Witness(kind, model, rows=labelled, sources=sources, samples=samples)
 
 
 def _refuse_people_labels(file: LabelFile, labels: pl.DataFrame) -> None:

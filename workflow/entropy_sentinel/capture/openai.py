@@ -169,7 +169,13 @@ class _CapturingTransport:
         """The function that passes the bytes of a reply to the log."""
 
         def write(received: bytes) -> None:
-            exchange = Exchange(captured.body, received, list(headers.raw), captured.metadata, captured.attempt.why)
+            exchange = Exchange(
+                captured.body,
+                body=received,
+                headers=list(headers.raw),
+                metadata=captured.metadata,
+                refusal=captured.attempt.why,
+            )
             self.writer.put(partial(Exchange.build_records, exchange, keep=self.keep), len(received))
 
         return write

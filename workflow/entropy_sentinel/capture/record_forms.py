@@ -140,6 +140,7 @@ def _hide_in_entry(entry: Mapping[str, Any], hides_texts: bool) -> dict[str, Any
 
 
 def _hide_in_text_completion(logprobs: Mapping[str, Any], hides_texts: bool) -> dict[str, Any]:
+    """The parallel lists of a text completion; with `hides_texts`, without the texts of tokens."""
     if not hides_texts:
         return dict(logprobs)
     alternatives = []

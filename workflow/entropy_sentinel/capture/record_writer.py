@@ -126,6 +126,7 @@ class LogWriter:
             log.warning("%s: %d replies have not been written, because the disk does not answer", self._folder, waiting)
 
     def _run(self) -> None:
+        """Write what waits, many replies at a time, for as long as the process lives."""
         while True:
             replies = [self._queue.get()]
             with contextlib.suppress(queue.Empty):
@@ -151,6 +152,7 @@ class LogWriter:
             self._drop(len(lines), error.strerror or str(error))
 
     def _try_make_lines(self, make: MakeRecords) -> list[bytes]:
+        """The lines of a reply, without its columns and request if these cannot be written; none if that fails, too."""
         try:
             return self._make_lines(make)
         except Exception as error:
@@ -193,6 +195,7 @@ class LogWriter:
         return False
 
     def _open(self, day: str) -> None:
+        """Open a new file of this day."""
         self._folder.mkdir(parents=True, exist_ok=True)
         number, name = 1, f"{day}{self._ending}"
         while True:

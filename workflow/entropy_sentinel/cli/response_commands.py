@@ -314,7 +314,7 @@ def sample(
     if json:
         print_json(_make_json(chosen))
     else:
-        _print_sample(chosen, list(settings.by), output, to_judge, html, kept)
+        _print_sample(chosen, by=list(settings.by), output=output, to_judge=to_judge, html=html, kept=kept)
     for flag, reason in find_general_flags(saved, chosen.taken).items() if saved else ():
         print_line(f"{flag.words}: {reason}", err=True)
     if langfuse_queue is not None:

@@ -73,6 +73,7 @@ def post_each(contents: Sequence[Any], address: str, headers: Mapping[str, str],
     server = _Server()
 
     def send(content: Any) -> str:
+        """Send one message with retries; the problem in words, empty if the server accepted it."""
         words, wait_s = server.stop_reason, 0.0
         for attempt in range(attempts):
             if server.stop_reason:

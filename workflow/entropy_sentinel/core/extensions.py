@@ -210,6 +210,7 @@ def _normalise_name(name: str) -> str:
 
 @cache
 def _load_kind(kind: str) -> dict[str, tuple[Any, ModuleType]]:
+    """The declarations of a kind by name, each with the module that declares it."""
     loaded = _load_extensions()
     found: dict[str, tuple[Any, ModuleType]] = {}
     for extension in loaded.extensions:
@@ -250,6 +251,7 @@ def _is_from_environment(outermost: str) -> bool:
 
 @cache
 def _load_extensions() -> LoadedExtensions:
+    """Import this package and all named extensions, once per process; failed ones are in `failures`."""
     package = import_extension(PACKAGE, KINDS)
     # In a clone of the repository, the further papers are beside the package.
     papers = get_module_file(package.top).parents[2] / "papers"

@@ -62,6 +62,7 @@ _KIND = "estimators"
 
 
 def _index_families(families: Iterable[EstimatorFamily]) -> dict[str, EstimatorFamily]:
+    """The families by the names of their estimators; raises ConfigError for a name that is invalid or taken."""
     by_estimator: dict[str, EstimatorFamily] = {}
     for family in families:
         where = _declared_in(family)

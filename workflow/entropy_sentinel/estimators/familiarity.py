@@ -209,7 +209,7 @@ class Familiarity:
 
 def residuals_if_unfamiliar(n_domains: int) -> Residuals:
     """What intervals of unfamiliar slices rest on: no errors, and the prior of such errors."""
-    return Residuals((), (), (), max(n_domains, 2), PRIOR)
+    return Residuals((), true=(), n=(), n_training=max(n_domains, 2), prior=PRIOR)
 
 
 def _explain_distance(distance: float, limit: float) -> str:

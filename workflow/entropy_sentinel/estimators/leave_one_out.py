@@ -130,11 +130,13 @@ def _estimate_domain(
     true = float(rows.y[members].mean())
     group = None if rows.groups is None else str(rows.groups[members[0]])
     if fitted is None:
-        return Domain(domain, n, None, true, explain_few_labels(n), group)
+        return Domain(domain, n, estimated=None, true=true, reason=explain_few_labels(n), group=group)
     if isinstance(fitted, FitFailure):
-        return Domain(domain, n, None, true, fitted.reason, group)
+        return Domain(domain, n, estimated=None, true=true, reason=fitted.reason, group=group)
     with one_thread():
         features = rows.features[members]
         p = fitted.p_correct(features)
         scored = None if p is None else sum_by_bin(np.clip(p, 0, 1), rows.y[members])
-        return Domain(domain, n, fitted.accuracy(features), true, None, group, scored)
+        return Domain(
+            domain, n, estimated=fitted.accuracy(features), true=true, reason=None, group=group, scored=scored
+        )

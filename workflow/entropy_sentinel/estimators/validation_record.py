@@ -405,4 +405,4 @@ def _count_covered(residuals: Residuals, level: float) -> Coverage:
     """The share of domains inside the interval from the others' errors."""
     lower, upper, basis = residuals.held_out_intervals(level)
     share, least, most = measure_coverage(lower, upper, residuals.true).require_values()
-    return Coverage(level, round(share * len(lower)), len(lower), least, most, basis)
+    return Coverage(level, covered=round(share * len(lower)), n=len(lower), lower=least, upper=most, basis=basis)

@@ -163,7 +163,7 @@ def explain_verdict(
     if verdict == TOO_FEW:
         needed = _advise_domains(evidence, residuals)
         reasons += [needed, _describe_coverage(residuals, most)]
-    return UsabilityVerdict(verdict, tuple(reasons), least, most, needed)
+    return UsabilityVerdict(verdict, reasons=tuple(reasons), error_at_least=least, error_at_most=most, needed=needed)
 
 
 def _describe_held_out(residuals: Residuals) -> str:

@@ -99,6 +99,7 @@ RESERVED_NAMES = frozenset(
 
 
 def _load_features() -> dict[str, Feature]:
+    """The features that modules declare; raises ConfigError for an invalid one."""
     features = registry_entries.load_entries("features", Feature)
     for name in features:
         where = extensions.get_module_name("features", name)

@@ -268,6 +268,7 @@ def choose_judge_kind(items: Iterable[tuple[str, str]]) -> str:
 
 
 def _choose_kind(question: str, reference: str) -> str:
+    """The kind of judge for a reference: `choice` for an option, `llm` for several words, else `math-verify`."""
     options = dict(list_options(question))
     letter = reference_words.find_only_letter(reference.strip())
     if (

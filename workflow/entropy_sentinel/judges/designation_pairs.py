@@ -122,6 +122,7 @@ def _same_numbers(reference: Designation, answer: Designation) -> bool:
 
 
 def _same_ranges(reference: Designation, answer: Designation) -> bool | None:
+    """Whether two ranges are the same; null if it depends on what they are: a range, a score or a difference."""
     left, right = reference.numbers, answer.numbers
     factors = list_factors(_parse_last_unit(reference), _parse_last_unit(answer))
     if factors is None or (left == right and left[0] < _YEARS and reference.results != answer.results):
@@ -155,6 +156,7 @@ def _are_proportional(reference: Designation, answer: Designation) -> bool:
 
 
 def _same_codes(reference: Designation, answer: Designation) -> bool | None:
+    """Whether two codes are the same; null if one may be short for the other."""
     left, right = reference.digits, answer.digits
     if left == right:
         separators = [set(re.sub(r"[\dvV]", "", code.text)) for code in (reference, answer)]

@@ -146,6 +146,7 @@ def find_final_answer(response: str, truncated: bool) -> FinalAnswer:
 
 
 def _find_in_reply(response: str, truncated: bool) -> FinalAnswer:
+    """The final answer by the first rule that finds one: tags, boxes, stated answers, the result of a calculation."""
     if (answer := _find_in_tags(response, truncated)) is not None:
         return answer
     if (boxes := _find_last_boxes(response)) is not None:

@@ -229,6 +229,7 @@ class LlmJudge:
         return replace(whole, text=find_last_answer(whole.text)) if self._settings["shown"] == "answer" else whole
 
     def _build_request(self, case: Case, response: str) -> dict[str, Any]:
+        """The request for a case: the prompt with its texts, and the settings of the judge."""
         messages = fill_chat(
             self._settings["messages"], question=case.question, response=response, reference=case.reference
         )
@@ -251,6 +252,7 @@ class LlmJudge:
     def _make_verdict(
         self, request: Mapping[str, Any], visible: VisibleText, reply: Mapping[str, Any] | Refusal
     ) -> Verdict:
+        """The verdict in a judge's reply; without one, the reason and the exchange."""
         answer = visible.text if self._settings["shown"] == "answer" else None
         caution = quote_text(visible, self._headings).caution
         if isinstance(reply, Refusal):
@@ -268,7 +270,13 @@ class LlmJudge:
                     label, answer, caution=caution, probability=read_verdict_probability(reply.get("steps"), label)
                 )
             reason, raw = _explain_unreadable(reply, text), reply["raw"] or text
-        return Verdict(None, answer, reason, {"messages": request["messages"], "reply": raw}, caution)
+        return Verdict(
+            label=None,
+            answer=answer,
+            reason=reason,
+            exchange={"messages": request["messages"], "reply": raw},
+            caution=caution,
+        )
 
 
 def make(settings: JudgeSettings) -> LlmJudge:

@@ -115,6 +115,7 @@ class _Comparison:
     question: str = ""
 
     def same(self, reference: str, answer: str, json_structure: Structure | None = None) -> bool:
+        """Whether an answer is the same as the reference; raises Unclear if that cannot be told."""
         if make_key(reference) == make_key(answer):
             self._require_comparable(reference)
             return True
@@ -222,6 +223,7 @@ class _Comparison:
     def _same_structure(
         self, reference: str, structure: Structure, answer: str, actual_structure: Structure | None
     ) -> bool:
+        """Whether an answer has the same parts as a reference of several parts, such as a set or an interval."""
         if actual_structure is None and len(structure.parts) == 1 and structure.notation in (r"\{\}", "list"):
             return self.same(structure.parts[0], answer)
         if actual_structure is None:
@@ -270,6 +272,7 @@ class _Comparison:
         return True
 
     def _same_single(self, reference: str, answer: str) -> bool:
+        """Whether two single values are the same: designations, numbers with their units, or formulas."""
         same = same_designations(reference, answer, self.units_in_letters, self.question)
         if same is not None:
             return same
@@ -395,6 +398,7 @@ class MathVerifyJudge:
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
+        """The verdict on a case; an answer that cannot be compared has the reason."""
         answer = None
         try:
             found = find_final_answer(case.response, case.truncated)

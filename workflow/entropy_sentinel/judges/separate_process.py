@@ -89,6 +89,7 @@ class SeparateProcess:
         return process.stdin, process.stdout
 
     def _judge(self, case: Case) -> Verdict:
+        """The verdict of the process, which is ended if it takes too long."""
         if self._process is None:
             self._start()
         try:

@@ -231,6 +231,7 @@ def _iterate_singulars(name: str) -> Iterator[str]:
 
 
 def _parse_definition(text: str) -> tuple[float, Powers]:
+    """The size of a unit, and its powers of base units, from a definition such as `1000 m`."""
     number, _, rest = text.partition(" ")
     try:
         size = float(number)

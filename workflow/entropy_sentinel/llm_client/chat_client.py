@@ -179,7 +179,9 @@ class ChatClient:
         cached_before = self.counts["cached"]
         with shared_loop(self._sender.close) as portal:
             stop = portal.call(anyio.Event)
-            this_round = _Round(account, keep, shows_enough, portal.call(anyio.Semaphore, self.concurrency), stop)
+            this_round = _Round(
+                account, keep, shows_enough, places=portal.call(anyio.Semaphore, self.concurrency), stop=stop
+            )
             try:
                 while waiting or running:
                     try:

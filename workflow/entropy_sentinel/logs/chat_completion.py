@@ -41,6 +41,7 @@ def read_completion(reply: Any) -> Completion | None:
 
 
 def _parse_completion(reply: Any) -> Completion | None:
+    """The content of a chat completion of the usual form, for speed; None for any other reply."""
     body = _read_fields(reply)
     if body.get("object") != "chat.completion" or not isinstance(body["choices"], list) or len(body["choices"]) != 1:
         return None

@@ -65,7 +65,16 @@ class EnvelopeReader(Reader):
             except InputError as error:
                 if not calls:
                     continue
-                replies = [Reply(None, None, "", "unknown", None, unusable=replace_surrogates(f"{UNREADABLE}{error}"))]
+                replies = [
+                    Reply(
+                        item_id=None,
+                        model=None,
+                        text="",
+                        finish_reason="unknown",
+                        trace=None,
+                        unusable=replace_surrogates(f"{UNREADABLE}{error}"),
+                    )
+                ]
             for reply in replies:
                 content = b"" if reply.trace is None else reply.trace.sampled.tobytes()
                 # Spans of unknown kinds may repeat the reply of a span within.
@@ -164,6 +173,7 @@ class EnvelopeReader(Reader):
         request: Mapping[str, Any],
         reply_columns: Mapping[str, Any],
     ) -> dict[str, Any]:
+        """The columns of a call's responses: time, metadata, settings of the request, fields with one value."""
         envelope = self._envelope
         paths = (*envelope.reply, *envelope.request, *envelope.item_id)
         fields_of_parts = {path.split(".")[0].split("[")[0] for path in paths}

@@ -168,6 +168,7 @@ class EventJoiner(Joiner):
         return self._reply_by_item[item]
 
     def _close_reply(self, body: Any, place: str) -> PartialReply:
+        """The reply that the event with its whole `body` ends; it may not have begun in this log."""
         key = parse_id(body.get("id")) if isinstance(body, Mapping) else None
         self._awaiting_item.pop(key, None)
         reply = self._open_replies.pop(key, None) if key is not None else None

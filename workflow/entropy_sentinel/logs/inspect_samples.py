@@ -147,7 +147,7 @@ class InspectReader(Reader):
             columns[CONVERSATION] = extract_conversation(record)
         seed = record["eval"]["model_generate_config"].get("seed")
         replies = [_parse_choice(choice, record) for choice in choices] or [
-            Reply(None, None, "", _describe_failure(record), None)
+            Reply(item_id=None, model=None, text="", finish_reason=_describe_failure(record), trace=None)
         ]
         for number, reply in enumerate(replies):
             # If there is no output, inspect_ai writes its own name for the model.

@@ -58,6 +58,7 @@ class _JsonStream:
         self._arrays: list[list[int]] = []
 
     def records(self) -> Iterator[PlacedRecord | BadRecord]:
+        """Yield the JSON values of the text in order, those of an array one by one, and what cannot be read."""
         while self._skip_between():
             char = self._text[self._position]
             if char == "]":

@@ -43,7 +43,13 @@ def parse_layout_responses(layout: Layout, record: Mapping[str, Any]) -> tuple[l
         or (error and layout.responses is None and not layout.has_steps(record))
     ):
         return [
-            Reply(find_id(record, layout.item_id), find_value(record, layout.model), "", format_refusal(error), None)
+            Reply(
+                find_id(record, layout.item_id),
+                model=find_value(record, layout.model),
+                text="",
+                finish_reason=format_refusal(error),
+                trace=None,
+            )
         ], time
     replies = [_parse_response(layout, part) for part in parts]
     for position, reply in enumerate(replies):
@@ -56,6 +62,7 @@ def parse_layout_responses(layout: Layout, record: Mapping[str, Any]) -> tuple[l
 
 
 def _parse_response(layout: Layout, part: Any) -> Reply:
+    """The response in a part of a record, whose fields are where the layout says."""
     if not isinstance(part, Mapping):
         raise InputError(f"a response must be an object, got {describe_json(part)}"[:200])
     steps = _find_steps(layout, part)
@@ -198,6 +205,7 @@ class LayoutReader(Reader):
             yield from close_streams(self._joiner, self._read_whole, self._broken)
 
     def _read_whole(self, whole: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield the responses of a reply, each with the columns of the whole record and its request."""
         replies, time = parse_layout_responses(self._layout, whole)
         usual = collect_columns(whole)
         for name in self._list_part_fields():

@@ -49,6 +49,7 @@ class LiteLLMReader(Reader):
 
 
 def _build_columns(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a call: its fields, the client's metadata, the request's settings, the sender and the time."""
     metadata = payload.get("metadata") or {}
     metadata = (parse_json(metadata) if isinstance(metadata, str) else metadata) or {}
     start = payload.get("startTime")

@@ -93,6 +93,7 @@ class Logs:
                 raise InputError(f"{path}: {error}") from None
 
     def _read_file(self, path: str | MemoryRecords) -> Iterator[pl.DataFrame]:
+        """Yield the frames of a file: traces of this package, a flat table, or records."""
         if isinstance(path, MemoryRecords) or Path(path).suffix != ".parquet":
             yield from self._read_records(path)
             return
@@ -124,6 +125,7 @@ class Logs:
             yield frame
 
     def _read_flat_table(self, path: str) -> Iterator[pl.DataFrame]:
+        """Yield the frames of a Parquet table whose rows are responses; bad rows are counted."""
         start = 0
         for batch in map(table_format.unnest_metadata, read_batches(path)):
             problems = dict(table_format.find_bad_rows(batch))
@@ -223,6 +225,7 @@ class Logs:
         return replies
 
     def _parse_record(self, record: PlacedRecord, readers: Readers) -> list[Reply]:
+        """The responses of a record, by the reader of its format; replaced attempts are left out."""
         name = self._detect_format(record)
         format = FORMATS[name]
         form = self._user_form or format.form
@@ -307,6 +310,7 @@ class Logs:
         return frame
 
     def _count_frame(self, frame: pl.DataFrame, mode: str) -> None:
+        """Add the numbers of a frame to the summary of the log."""
         summary = self.summary
         summary.responses += len(frame)
         summary.tokens += int(frame["n_tokens"].sum())

@@ -49,6 +49,7 @@ def is_reply(value: Mapping[str, Any]) -> bool:
 
 
 def _search_list(parts: Sequence[Any], depth: int) -> Iterator[Mapping[str, Any]]:
+    """Yield the replies in a list: one in pieces, its choices, its messages, or any in its parts."""
     if are_pieces(parts):
         # Joining needs NumPy, which must not be imported when the command line starts.
         from entropy_sentinel.logs.stream_bodies import join_records

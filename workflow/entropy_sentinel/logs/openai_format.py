@@ -127,7 +127,7 @@ def parse_choices(body: Any) -> Iterator[Reply]:
 
 def make_error_reply(error: Any, body: Mapping[str, Any]) -> Reply:
     """The response to a request that failed."""
-    return Reply(body.get("id"), body.get("model"), "", format_refusal(error), None)
+    return Reply(body.get("id"), model=body.get("model"), text="", finish_reason=format_refusal(error), trace=None)
 
 
 def parse_message_choice(choice: Mapping[str, Any], message: Any) -> Reply:

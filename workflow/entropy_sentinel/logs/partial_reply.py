@@ -101,6 +101,7 @@ class PartialReply:
         return self.join_pieces()
 
     def _check_pieces(self) -> None:
+        """Raise InputError for a stream whose pieces are incomplete, or could be those of several streams."""
         if any(choice.n_unreadable for choice in self.choices.values()):
             raise InputError(f"the stream {str(self.key)[:100]!r} has an unreadable chunk")
         n, n_pieces, stream = self.count_streams(), self.n_pieces, self.stream

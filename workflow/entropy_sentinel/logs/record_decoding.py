@@ -98,6 +98,7 @@ def _iterate_csv_rows(reader: Any, names: list[str], file: str) -> Iterator[Plac
 
 
 def _parse_csv_cells(cells: dict[str, str], where: str) -> PlacedRecord | BadRecord:
+    """The record of a CSV row, with lists and whole numbers in place of their texts."""
     record: dict[str, Any] = {name: value or None for name, value in cells.items()}
     for name in _JSON_CELLS:
         if record.get(name) is not None:

@@ -98,6 +98,7 @@ class Joiner:
         return shared if any(shared) else None
 
     def _iterate_parts(self, record: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield the number of the choice and the piece of it, for each piece in a record."""
         stream = self._stream
         if not stream.choices:
             yield 0, record

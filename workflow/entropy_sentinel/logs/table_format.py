@@ -203,10 +203,10 @@ def parse_batch(batch: pl.DataFrame, wanted: Sequence[str] | None, extra_columns
     )
     return ResponseBatch(
         batch.select(*_build_row_columns(batch.schema), *_select_slices(batch.schema, wanted, extra_columns)),
-        lengths,
-        trace,
-        np.full(len(batch), -1),
-        np.zeros(len(batch), dtype=bool),
+        lengths=lengths,
+        trace=trace,
+        k=np.full(len(batch), -1),
+        displaces=np.zeros(len(batch), dtype=bool),
     )
 
 
@@ -270,6 +270,7 @@ def _parse_whole(name: str) -> pl.Expr:
 
 
 def _select_slices(schema: pl.Schema, wanted: Sequence[str] | None, extra_columns: Sequence[str]) -> list[pl.Expr]:
+    """The columns that could define slices, or the `wanted` ones, each as `column.NAME`."""
     if wanted is not None:
         values = {name: pl.col(name) if name in schema else pl.lit(None) for name in wanted}
         if REQUEST in wanted:

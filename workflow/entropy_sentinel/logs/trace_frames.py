@@ -84,6 +84,7 @@ def build_batch(replies: Sequence[Reply], trace_after: str | None, place: str | 
 
 
 def _build_row(reply: Reply, trace_after: str | None) -> dict[str, Any]:
+    """The values of ROW_DTYPES of one response."""
     # One value for each column of ROW_DTYPES.
     n_steps = None if reply.trace is None else len(reply.trace.sampled)
     # One text per token, or null: some servers leave reasoning out of the tokens.

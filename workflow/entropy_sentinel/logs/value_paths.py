@@ -51,6 +51,7 @@ def look_up_all(record: Any, path: str) -> list[Any]:
 
 
 def _iterate_values(record: Any, names: list[str]) -> Iterator[Any]:
+    """Yield the values at a path, whose names may be wildcards for all entries of a list or values of a mapping."""
     place = next((place for place, name in enumerate(names) if name in (_ENTRIES, _VALUES)), None)
     if place is None:
         yield look_up(record, ".".join(names)) if names else record

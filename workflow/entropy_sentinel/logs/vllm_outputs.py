@@ -69,6 +69,7 @@ def _read_first_ids(steps: list[Any], text: str) -> list[int]:
 
 
 def _parse_output(output: Mapping[str, Any]) -> Reply:
+    """The response of one of vLLM's `CompletionOutput`; `logprobs` has a mapping by token id for each step."""
     token_ids, steps = output.get("token_ids"), output.get("logprobs")
     logprobs, k = None, None
     text = output.get("text") or ""

@@ -125,6 +125,7 @@ def mark_alerts(alerts: Iterable[Alert], events: Sequence[Event], settings: Moni
 
 
 def _find_relation(event: Event, alert: Alert, window: str) -> EventRelation | None:
+    """Whether an event began in the window in which an alert begins, just before, or among its pooled windows."""
     if alert.since is None or alert.is_over:
         return None
     begin = alert.since

@@ -191,7 +191,13 @@ def compare_models(
         "flags",
         "flag_codes",
     )
-    return Comparison(tuple(by), models, rows, tuple(_list_notes(saved, common, slices, rows)), result.problems)
+    return Comparison(
+        tuple(by),
+        models=models,
+        rows=rows,
+        notes=tuple(_list_notes(saved, common, slices, rows)),
+        problems=result.problems,
+    )
 
 
 def _join_flags(rows: pl.DataFrame, general: Container[str]) -> pl.DataFrame:

@@ -217,10 +217,30 @@ def _collect_sums(
             state = stack.enter_context(State.open(each.state, identity, count_values(each.saved.estimator)))
             state.strata = list(strata)
             lasting = each.state is not None
-            collector = Collector(each.saved, each.options, state, lasting, single, each.model, watched.names)
+            collector = Collector(
+                each.saved,
+                reading=each.options,
+                state=state,
+                lasting=lasting,
+                single=single,
+                only_model=each.model,
+                watched_models=watched.names,
+            )
             collectors.append(collector)
-            runs.append(_EstimatorRun(each.saved, each.checksum, collector, state, each.file, each.state, each.options))
-        log_pass = LogPass(collectors, features, watched.reading, strata, watched.names, watched.user_named, kept_rows)
+            runs.append(
+                _EstimatorRun(
+                    each.saved, each.checksum, collector, state, each.file, path=each.state, options=each.options
+                )
+            )
+        log_pass = LogPass(
+            collectors,
+            sources=features,
+            reading=watched.reading,
+            strata=strata,
+            watched_models=watched.names,
+            user_named_models=watched.user_named,
+            kept_rows=kept_rows,
+        )
         log_pass.read()
         yield log_pass, runs
 
@@ -302,7 +322,9 @@ class _EstimatorRun:
             labels = format_option("labels")
             raise ConfigError(f"judged: needs {labels} of some of the same responses, which correct the judge's errors")
         at_random = settings.labels_at_random
-        return WitnessEstimates(self.state, witnesses, labelled.people, merged, settings.window, at_random)
+        return WitnessEstimates(
+            self.state, witnesses, labels=labelled.people, merged=merged, window=settings.window, at_random=at_random
+        )
 
     def make_result(
         self,
@@ -326,10 +348,17 @@ class _EstimatorRun:
         top_override_counts = dict(override_counts.most_common(5))
         by_column, numbers = settings.cluster is not None, settings.numbers
         row_maker = SliceRowMaker(
-            self.saved, settings.level, settings.min_responses, top_override_counts, numbers, by_column
+            self.saved,
+            settings.level,
+            settings.min_responses,
+            override_counts=top_override_counts,
+            numbers=numbers,
+            has_cluster_column=by_column,
         )
         witnesses = self.estimate_witnesses(settings, merged, labelled)
-        rows = _make_rows(row_maker, merged, settings, labelled, newest, test_all_windows, witnesses)
+        rows = _make_rows(
+            row_maker, merged, settings, labelled, ends=newest, test_all_windows=test_all_windows, witnesses=witnesses
+        )
         newest_rows = _map_newest_rows(rows, settings)
         drops = find_drops(
             self.saved.estimator, merged, settings, n_tested, _map_slices(rows.slices, rows.by) | newest_rows
@@ -387,6 +416,7 @@ class _EstimatorRun:
         settings: MonitorOptions,
         newest_rows: Mapping[SliceValues, Row],
     ) -> RunAlerts:
+        """Alerts of episodes, new or known from the state's history, with the newest rows of their slices."""
         newest: Sequence[datetime] = rows.newest
         if not newest:  # with a reference but no window, the newest of the smallest windows
             base_windows = find_newest_windows(merged.base_windows, settings.grain, settings)
@@ -425,6 +455,7 @@ class _EstimatorRun:
         merged: SliceTable,
         override_counts: Counter[str],
     ) -> dict[str, Any]:
+        """What the result rests on: estimator, settings, and numbers of files and responses; JSON-serialisable."""
         metadata, read, files = self.saved.metadata, self.collector.new_files, self.state.files
         answers = self.saved.validation.answers if self.saved.validation else ()
         estimator = {
@@ -544,13 +575,20 @@ def _make_rows(
     test_all_windows: bool,
     witnesses: WitnessEstimates | None,
 ) -> _ResultRows:
+    """The rows of a result for the slices, and for each slice in each window if there are windows."""
     columns, reference, windows, zone = tuple(merged.slices.columns), settings.period, merged.windows, settings.zone
     if settings.window is None or windows is None:
         slices = row_maker.make_slice_rows(merged, labelled, witnesses=witnesses)
         return _ResultRows(columns, _convert_row_times(slices, zone))
     n_slices, window = len(merged.slices), settings.window
     recent_windows = pool_newest_windows(
-        windows, n_slices, window, settings.min_responses, settings.pool_windows, reference, ends
+        windows,
+        n_slices,
+        window,
+        least=settings.min_responses,
+        most_windows=settings.pool_windows,
+        reference=reference,
+        newest=ends,
     )
     slices = _convert_row_times(row_maker.make_slice_rows(merged, labelled, recent_windows, witnesses), zone)
     recent_rows = row_maker.make_window_rows(

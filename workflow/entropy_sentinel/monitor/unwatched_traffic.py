@@ -181,6 +181,7 @@ def _add_alerts(
     windows: Sequence[datetime],
     settings: MonitorOptions,
 ) -> None:
+    """Put alerts of unwatched traffic before the others of `result`, and into the history of each state."""
     histories = {state.path: read_history(state.state) for state in states if state.path is not None}
     history = AlertHistory()
     for earlier in histories.values():

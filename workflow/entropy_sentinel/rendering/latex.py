@@ -194,6 +194,7 @@ def _split_rows(table: PaperTable) -> Iterator[PaperTable]:
 
 
 def _format_tabular(table: PaperTable, name: str, place: int) -> str:
+    """A part of a table as a LaTeX float; all but the first (`place` 0) are continued."""
     n_rows = sum(len(block.rows) + bool(block.heading) for block in table.blocks)
     sides = "".join("l" if isinstance(column, Wrapped) else column for column in table.columns)
     lines = [rf"\begin{{tabular}}{{@{{}}{sides}@{{}}}}", r"\toprule"]

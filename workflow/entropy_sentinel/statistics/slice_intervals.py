@@ -172,7 +172,9 @@ class Residuals:
         estimated, true, n = (np.asarray(numbers)[remaining] for numbers in (self.estimated, self.true, self.n))
         groups = None if self.groups is None else units[remaining]
         noise = None if self.noise is None else np.asarray(self.noise, dtype=float)[remaining]
-        return Residuals(estimated, true, n, self.n_training - 1, self.prior, groups, noise)
+        return Residuals(
+            estimated, true, n, n_training=self.n_training - 1, prior=self.prior, groups=groups, noise=noise
+        )
 
     def held_out_intervals(self, level: float) -> SliceIntervals:
         """The predictive interval of each domain, from the errors on the other domains, or other groups.

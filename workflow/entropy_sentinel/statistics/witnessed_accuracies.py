@@ -77,7 +77,9 @@ def estimate_accuracies(domains: Sequence[WitnessedDomain], recognises: Sequence
     y = np.concatenate([np.asarray(domain.labels, dtype=float) for domain in domains])
     x = np.concatenate([np.asarray(domain.witnesses, dtype=float) for domain in domains])
     place = np.repeat(np.arange(len(domains)), [len(domain.labels) for domain in domains])
-    labelled = LabelledWitnesses(y, x, place, recognises, _concatenate_clusters(domains))
+    labelled = LabelledWitnesses(
+        y, witnesses=x, domains=place, recognises=recognises, clusters=_concatenate_clusters(domains)
+    )
     k = x.shape[1]
     residuals, powers = np.zeros(len(y)), np.full(k, np.nan)
     accuracies, parts = [], []
@@ -117,7 +119,9 @@ def estimate_accuracies(domains: Sequence[WitnessedDomain], recognises: Sequence
     worth = (
         min(float(np.sum(label_variances) / np.sum(variances)), largest_worth) if np.sum(variances) else largest_worth
     )
-    return WitnessedAccuracies(np.array(accuracies), np.array(variances), powers, worth, counts)
+    return WitnessedAccuracies(
+        np.array(accuracies), variances=np.array(variances), powers=powers, worth=worth, counts=counts
+    )
 
 
 def _concatenate_clusters(domains: Sequence[WitnessedDomain]) -> np.ndarray | None:

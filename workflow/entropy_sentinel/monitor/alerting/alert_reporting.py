@@ -134,6 +134,7 @@ def _find_kind(slug: str) -> AlertCode:
 
 
 def _make_alert(episode: Episode, status: AlertStatus, since: datetime | None, rules: ReportingRules) -> Alert:
+    """The alert of an episode; an acknowledged one is not reported, nor is one that continues without `remind`."""
     name = name_slice(episode.slice.values()) if episode.subject is None else episode.subject.name
     times = [moment for moment in (since, *episode.worse_windows) if moment is not None]
     today = datetime.now(UTC).date()

@@ -98,6 +98,7 @@ def _make_episode(
     windows: Sequence[datetime],
     row: Row,
 ) -> Episode:
+    """The episode of a drop, whose numbers of windows are places in `windows`."""
     end = len(windows) if drop.end_window is None else drop.end_window + 1
     levels = DropLevels(before=drop.previous_accuracy, after=series.accuracy(np.arange(drop.level_window, end)))
     worse = tuple(windows[place] for place in drop.worse_windows)

@@ -57,6 +57,7 @@ def add_opinions(
 def _add_opinion(
     drop: Episode, levels: DropLevels, opinion: AskedWitness, part: pl.DataFrame, zone: str | None, level: float
 ) -> Episode:
+    """The drop with what a second model says: whether the share with which it agrees has fallen as well."""
     timed = part.drop_nulls("grain")
     is_later = convert_from_clock(timed["grain"], zone) >= drop.since
     after, before = (_make_asked_slice(timed.filter(side), opinion.at_random) for side in (is_later, ~is_later))
@@ -89,4 +90,10 @@ def _make_asked_slice(part: pl.DataFrame, at_random: bool) -> WitnessedSlice:
         part = part.drop_nulls(WEIGHT)
         weights = part[WEIGHT].to_numpy()
     clusters = number_clusters(part) if len(part) else None
-    return WitnessedSlice(part[VALUE].to_numpy(), np.full(len(part), np.nan), len(part), weights, clusters)
+    return WitnessedSlice(
+        part[VALUE].to_numpy(),
+        labels=np.full(len(part), np.nan),
+        n_effective=len(part),
+        weights=weights,
+        clusters=clusters,
+    )

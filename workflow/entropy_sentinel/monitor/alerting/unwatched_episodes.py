@@ -215,6 +215,7 @@ def _count_windows(
 
 
 def _count_unwatched(rows: pl.DataFrame, total: int) -> _Count:
+    """The count of a window, and the slices with many such responses, with their numbers."""
     slices = rows.group_by("slice", maintain_order=True).agg(pl.col("n").sum(), pl.col("n_slice").max())
     large_slices = slices.filter((pl.col("n") >= FEWEST) & (pl.col("n") > SMALLEST_SHARE * pl.col("n_slice")))
     # Without slice columns, the only slice has no name, and its counts are those of the window.
@@ -224,6 +225,7 @@ def _count_unwatched(rows: pl.DataFrame, total: int) -> _Count:
 
 
 def _find_empty_columns(traffic: Traffic) -> Iterator[_Condition]:
+    """Yield a condition for each slice column that was filled in earlier windows and is empty in later ones."""
     windows = traffic.windows.drop_nulls("window").sort("window")
     for column in [name for name in windows.columns if name.startswith(MISSING)]:
         counts: dict[datetime | None, _Count] = {}

@@ -142,6 +142,7 @@ def _sum_histograms(counts: np.ndarray, slices: np.ndarray, rows: np.ndarray, n_
 
 
 def _measure_distance(after: np.ndarray, before: np.ndarray) -> _Distance | None:
+    """The distance between distributions of P(correct) of two models, averaged over slices, and that by chance."""
     n_after, n_before = after.sum(axis=1), before.sum(axis=1)
     both = (n_after >= _FEWEST) & (n_before >= _FEWEST)
     if not both.any():

@@ -127,6 +127,7 @@ class SliceRowMaker:
         return add_rank(self._add_expected_errors(frame), "window")
 
     def _make_rows(self, sums: SliceSums, moments: ClusterMoments, notes: list[Reasons]) -> pl.DataFrame:
+        """A row per slice of `sums` with its estimate, interval and flags; `notes` are further flags of each slice."""
         n, accuracy = sums.n_estimated, self._compute_accuracy(sums)
         # Estimates of repeated questions differ less than their answers: these are right or wrong together.
         effect = moments.robust_effect if self._has_cluster_column else moments.counts_effect

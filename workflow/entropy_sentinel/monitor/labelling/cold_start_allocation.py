@@ -113,7 +113,9 @@ def _allocate_for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: S
     slices = enough.head(n_affordable)
     slice_sizes = np.minimum(slices["n_responses"].to_numpy(), most)
     counts = apportion_labels(np.ones(n_affordable), needed[:n_affordable], slice_sizes, options.budget)
-    return Allocation(Purpose.WATCH, rows, slices.with_columns(n_to_label=pl.Series(counts)), sizes, fewest)
+    return Allocation(
+        Purpose.WATCH, rows=rows, slices=slices.with_columns(n_to_label=pl.Series(counts)), sizes=sizes, fewest=fewest
+    )
 
 
 def _allocate_for_validation(
@@ -143,7 +145,7 @@ def _allocate_for_validation(
     if probability < WORTHWHILE:
         return None
     slices = enough.head(len(counts)).with_columns(n_to_label=pl.Series(counts))
-    return Allocation(Purpose.VALIDATE, items, slices, sizes, least)
+    return Allocation(Purpose.VALIDATE, rows=items, slices=slices, sizes=sizes, fewest=least)
 
 
 def compute_usable_chance(n_slices: int, labels: int, verdicts: int, quality: JudgeQuality) -> float:

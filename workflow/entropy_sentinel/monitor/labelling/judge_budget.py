@@ -94,13 +94,13 @@ def plan_judge_budget(rows: pl.DataFrame, options: SampleOptions) -> JudgeBudget
     largest = _compute_usd(prices, most_tokens, max(MAX_TOKENS, options.judge_reply_tokens))
     return JudgeBudget(
         options.judge_usd,
-        usd,
-        prompt_tokens,
-        options.judge_reply_tokens,
-        prices,
-        max(largest - usd, 0.0),
-        source,
-        options.judge_model or "",
+        usd_per_verdict=usd,
+        prompt_tokens=prompt_tokens,
+        reply_tokens=options.judge_reply_tokens,
+        prices=prices,
+        usd_reserved=max(largest - usd, 0.0),
+        source=source,
+        model=options.judge_model or "",
     )
 
 

@@ -131,11 +131,11 @@ def _ask_judge(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> Judged
     counts = llm.counts
     return JudgedSample(
         rows,
-        WitnessKind.VERDICT,
-        model,
-        llm.spent_usd,
-        counts["answered"],
-        counts["cached"],
+        kind=WitnessKind.VERDICT,
+        model=model,
+        usd=llm.spent_usd,
+        answered=counts["answered"],
+        cached=counts["cached"],
         interruption=interruption,
     )
 

@@ -188,7 +188,7 @@ class LabelledResponses:
             else:
                 labels = values = pl.Series(dtype=pl.Float64)
             n_seen = int(self._n_seen[number])
-            qualities.append(measure_witness(witness, labels, values, n_seen, powers.get(number), level))
+            qualities.append(measure_witness(witness, labels, values, n_seen, power=powers.get(number), level=level))
         return qualities
 
     def _powers(self) -> dict[int, float]:
@@ -234,6 +234,7 @@ class LabelledResponses:
         )
 
     def _make_columns(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
+        """The COLUMNS of each row: the accuracy that the slice's own labels correct, null without labels."""
         if self._labelled.is_empty():
             return pl.DataFrame([_UNLABELLED_ROW] * len(rows), schema=COLUMNS, orient="row")
         responses_by_slice = self._responses.partition_by("slice", as_dict=True)
@@ -262,11 +263,11 @@ class LabelledResponses:
         n_judged = self._witnessed.count_judged(responses)
         accuracies = improve_accuracy(
             labelled["label"].to_list(),
-            labelled["p"],
-            responses["p"],
-            labelled[WEIGHT].to_list(),
-            level,
-            number_clusters(labelled),
+            predicted_on_labelled=labelled["p"],
+            predicted_on_all=responses["p"],
+            weights=labelled[WEIGHT].to_list(),
+            level=level,
+            clusters=number_clusters(labelled),
         )
         assert accuracies is not None, "a slice has labels"
         alone = accuracies.alone.estimate

@@ -185,14 +185,14 @@ def write_page(sample: Sample, path: str | Path) -> None:
             for row, messages in zip(page_rows, rows[MESSAGES], strict=True)
         ]
     content = render_labelling_page(
-        "Responses to label",
-        page_rows,
-        keys,
-        [*keys, WEIGHT, "label"],
-        [None] * len(rows),
-        _LABEL_TEXTS,
-        "labelled.csv",
-        f"entropy-sentinel {sample.next_step} --labels FILE",
+        title="Responses to label",
+        rows=page_rows,
+        keys=keys,
+        columns=[*keys, WEIGHT, "label"],
+        initial_answers=[None] * len(rows),
+        saved=_LABEL_TEXTS,
+        file="labelled.csv",
+        command=f"entropy-sentinel {sample.next_step} --labels FILE",
         shielded=True,
         facts=sample.by,
         reference_is_rule=False,

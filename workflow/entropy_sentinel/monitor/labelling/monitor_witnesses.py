@@ -170,10 +170,10 @@ class WitnessedResponses:
         columns = [value_column(number) for number in range(len(self.witnesses))]
         self._labels = LabelledWitnesses(
             labelled["label"].cast(pl.Float64),
-            labelled.select(pl.col(*columns, "p").cast(pl.Float64).fill_null(np.nan)).to_numpy(),
-            labelled["slice"],
-            [*[True] * len(columns), False],
-            number_clusters(labelled),
+            witnesses=labelled.select(pl.col(*columns, "p").cast(pl.Float64).fill_null(np.nan)).to_numpy(),
+            domains=labelled["slice"],
+            recognises=[*[True] * len(columns), False],
+            clusters=number_clusters(labelled),
         )
         for number, witness in enumerate(self.witnesses):
             seen = responses[value_column(number)].count()
@@ -238,9 +238,9 @@ class WitnessedResponses:
                 labelled[PLACE].to_numpy(),
                 None if weights.has_nulls() else weights,
             ),
-            witnesses,
-            responses["p"],
-            powers.by_label[labelled[LABEL_NUMBER].to_numpy()],
-            level,
-            number_clusters(responses),
+            witnesses=witnesses,
+            predicted=responses["p"],
+            powers=powers.by_label[labelled[LABEL_NUMBER].to_numpy()],
+            level=level,
+            clusters=number_clusters(responses),
         )

@@ -270,7 +270,7 @@ def draw_sample(estimator: FittedEstimator | str | Path | None, logs: LogSources
         np.minimum(sizes, VERDICTS_A_LABEL * counts) if budget is None else allocate_verdicts(sizes, counts, budget)
     )
     worths = _expect_worths(p, places, counts, n_judged, settings)
-    expected = _expect_slices(saved, rows, p, places, drawn, is_relied_on, worths, settings.level)
+    expected = _expect_slices(saved, rows, p, places, drawn, relied=is_relied_on, worths=worths, level=settings.level)
     if unfamiliar.any() and saved.validation:
         expected["width_before"] = _widen_unfamiliar(expected, slices["n_responses"], unfamiliar, settings.level)
     if read.override_counts:  # the validation does not apply to these responses
@@ -350,8 +350,10 @@ def _expect_slices(
         estimate, is_relied_on, slice_p = estimates[number], bool(relied[number]), p[place]
         labels_alone.append(expect_width_alone(slice_p, len(draw.rows), level))
         worth = draw.expected_worth(slice_p, level)
-        expected.append(_expect_width(saved, estimate, worth, slice_p, level, is_relied_on))
-        with_judge.append(_expect_width(saved, estimate, worths[number], slice_p, level, is_relied_on))
+        expected.append(_expect_width(saved, estimate, worth, p=slice_p, level=level, relied=is_relied_on))
+        with_judge.append(
+            _expect_width(saved, estimate, worth=worths[number], p=slice_p, level=level, relied=is_relied_on)
+        )
     return {
         "estimated_accuracy": pl.Series(estimates, dtype=pl.Float64),
         "width_before": pl.Series(before, dtype=pl.Float64),
@@ -374,7 +376,9 @@ def _expect_width(
         lower, upper = binomial_interval(float(p.mean()), worth, level)
         return upper - lower
     [variance] = sampling_variance([estimate], [len(p)])
-    both = combine_labels(saved.validation.residuals.spread, estimate, float(variance), estimate, worth, level)
+    both = combine_labels(
+        saved.validation.residuals.spread, estimate, variance=float(variance), share=estimate, n=worth, level=level
+    )
     return both.upper - both.lower
 
 

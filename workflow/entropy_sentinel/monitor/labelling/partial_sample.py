@@ -113,7 +113,14 @@ def keep_answered(rows: pl.DataFrame, answers: Answers[Answer]) -> PartialSample
     is_missing = pl.Series(missing)
     has_weights = WEIGHT in rows.columns and rows[WEIGHT].count() > 0
     slices = _slices_without(rows, is_missing) if has_weights else ()
-    interruption = Interruption(code, str(error), int(missing.sum()), len(rows), slices, has_weights)
+    interruption = Interruption(
+        code,
+        message=str(error),
+        n_missing=int(missing.sum()),
+        n_responses=len(rows),
+        slices=slices,
+        has_weights=has_weights,
+    )
     rows = rows.with_columns(pl.when(is_missing).then(pl.lit(code.value)).otherwise(REASON).alias(REASON))
     return PartialSample(_raise_weights(rows, is_missing) if has_weights else rows, interruption)
 

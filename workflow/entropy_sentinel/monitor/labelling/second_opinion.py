@@ -74,13 +74,13 @@ def ask_second_model(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> 
     counts = second.counts
     return JudgedSample(
         rows,
-        WitnessKind.SECOND_OPINION,
-        model,
-        second.spent_usd,
-        counts["answered"],
-        counts["cached"],
-        tuple(notices),
-        interruption,
+        kind=WitnessKind.SECOND_OPINION,
+        model=model,
+        usd=second.spent_usd,
+        answered=counts["answered"],
+        cached=counts["cached"],
+        notices=tuple(notices),
+        interruption=interruption,
     )
 
 

@@ -173,6 +173,7 @@ class WitnessEstimates:
     def _estimate_rows(
         self, rows: pl.DataFrame, sizes: pl.DataFrame, estimator: EstimatorPart, level: float, whole: bool
     ) -> pl.DataFrame:
+        """The COLUMNS of each row: the estimate of the first witness that gives one for its slice and windows."""
         estimates: list[_AskedEstimate] = []
         for place, (number, first, last) in enumerate(rows.iter_rows()):
             n, n_effective = sizes["n_estimated"][place], sizes["n_effective"][place]
@@ -190,7 +191,9 @@ class WitnessEstimates:
                     or not _is_representative(part, n, asked.at_random)
                 ):
                     continue
-                values = _estimate_row(asked, number, part, n_effective, estimator, place, level)
+                values = _estimate_row(
+                    asked, number, part, n=n_effective, estimator=estimator, place=place, level=level
+                )
                 if values is not None:
                     found = values
                     break

@@ -92,7 +92,12 @@ class AskedWitness:
             weights = part[WEIGHT].fill_null(np.nan).to_numpy()
         labels = part[PEOPLE].cast(pl.Float64).fill_null(np.nan).to_numpy()
         return WitnessedSlice(
-            values, labels, n, weights, number_clusters(part), None if np.isnan(estimated) else estimated
+            values,
+            labels,
+            n_effective=n,
+            weights=weights,
+            clusters=number_clusters(part),
+            estimated=None if np.isnan(estimated) else estimated,
         )
 
     def errors(self, accuracies: np.ndarray) -> WitnessErrors:

@@ -74,7 +74,9 @@ def measure_witness(
     witness: Witness, labels: Numbers, values: Numbers, n_seen: int, power: float | None, level: float
 ) -> WitnessQuality:
     """The quality of a witness by its values for n labelled responses, (n,), with intervals of `level`."""
-    quality = WitnessQuality(witness.name, witness.kind.value, witness.model, len(labels), n_seen, power)
+    quality = WitnessQuality(
+        witness.name, kind=witness.kind.value, model=witness.model, n_labelled=len(labels), n_seen=n_seen, power=power
+    )
     if witness.has_probabilities:
         auroc, error = measure_probabilities(labels, values, level)
         return WitnessQuality(**vars(quality) | {"auroc": auroc, "calibration_error": error})

@@ -66,6 +66,7 @@ def digest_content(path: str, sizes: Iterable[int] = ()) -> ContentDigest:
 
 
 def _digest_stream(stream: Stream, sizes: list[int]) -> ContentDigest:
+    """The digest of a stream, and of its beginnings of `sizes` bytes, ascending; reached sizes are removed."""
     digest, n_bytes, beginnings = hashlib.sha256(), 0, []
     while True:
         try:

@@ -296,6 +296,7 @@ class SourceReader:
             self._problems.add(ProblemKind.DAMAGED_FILE, [str(error)])
 
     def _open(self, source: Source) -> FeatureFrames:
+        """The frames of features of one source, without responses of models that have no estimator."""
         frames = FeatureFrames(
             [source],
             self._options,
@@ -320,6 +321,7 @@ class SourceReader:
         self.exclusions.add(list_unwatched_responses(rows, [*keys]))
 
     def _count_records(self, summary: LogSummary) -> None:
+        """Add a log's unreadable, repeated, skipped and left-out records to the problems."""
         if summary.n_bad:
             places, causes = [], set()
             for bad in summary.bad:
@@ -404,6 +406,7 @@ class EstimatorInputs:
         return self._prepare(batch) if len(batch) else None
 
     def _prepare(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """A batch with READING_COLUMNS and with the columns of slices, numbers, clusters and labels; it is counted."""
         unnamed = batch.filter(pl.col("model") == UNKNOWN_MODEL)[PLACE].to_list()
         if unnamed and self._model is not None:
             self._problems.add(ProblemKind.UNNAMED_MODEL, unnamed, subject=str(self._model))

@@ -156,7 +156,7 @@ def _group_alerts(result: Monitored) -> list[_AlertEntry]:
         behind = next((entry for entry in result.behind if entry.is_of(alert)), None)
         responses, note = (behind.responses, behind.note) if behind else ((), "")
         key = repr((alert.subject, alert.slice, when))
-        entry = entries.setdefault(key, _AlertEntry(name, when, [], responses, note))
+        entry = entries.setdefault(key, _AlertEntry(name, when=when, messages=[], responses=responses, note=note))
         entry.messages.append(describe_alert(alert))
     return list(entries.values())
 

@@ -234,7 +234,9 @@ def draw_over_time(result: Monitored) -> AccuracyOverTime | None:
         is_slice = [pl.col(name).eq_missing(value) for name, value in slice_.items()]
         drops = [drop for drop in result.drops if drop.slice == slice_]
         rows = windows.filter(pl.col("window") >= newest[0], *is_slice)
-        panels.append(_make_panel(name_of(result, row), rows, accuracy, axis, grey, drops))
+        panels.append(
+            _make_panel(name_of(result, row), rows=rows, columns=accuracy, axis=axis, reference=grey, drops=drops)
+        )
     zone = result.provenance["timezone"]
     what = "Estimated accuracy" if result.has_estimates else "Accuracy from labels"
     sentences = [

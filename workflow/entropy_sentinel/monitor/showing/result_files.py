@@ -58,6 +58,7 @@ class _Families(Collector):
                 yield family
 
     def _all(self) -> Iterator[Metric]:
+        """Yield all metrics of a result, in the order of the file."""
         yield from self._when()
         yield from self._slices()
         if self._result.recent is not None:
@@ -166,6 +167,7 @@ class _Families(Collector):
         return list(samples.values())
 
     def _about(self) -> Metric:
+        """The metric whose labels name the estimators; its value is always 1."""
         about = self._result.provenance
         samples: list[Sample] = []
         for estimator in about["estimators"]:

@@ -94,13 +94,13 @@ def draw_domains(validation: Validation | None) -> Diagram | None:
             Point(_scale_x(domain.true), _scale_y(domain.estimated), _scale_y(lower), _scale_y(upper), text, name)
         )
     return Diagram(
-        "Held-out domains",
-        f"Mean error {format_number(validation.aee)} over {format_count(len(points), 'domain')}",
-        "true accuracy",
-        "estimated accuracy",
-        tuple(points),
-        f"Each point is a labelled domain, estimated without its labels, with the {LEVEL:.0%} interval. On the dashed "
-        "line, estimate and truth are equal. The named domain has the largest error.",
+        title="Held-out domains",
+        summary=f"Mean error {format_number(validation.aee)} over {format_count(len(points), 'domain')}",
+        x_title="true accuracy",
+        y_title="estimated accuracy",
+        points=tuple(points),
+        caption=f"Each point is a labelled domain, estimated without its labels, with the {LEVEL:.0%} interval. On the "
+        "dashed line, estimate and truth are equal. The named domain has the largest error.",
     )
 
 
@@ -145,16 +145,17 @@ def draw_reliability(validation: Validation | None) -> Diagram | None:
             CountBar(_scale_x(part.lower) + 1, top, round(_scale_x(part.upper) - _scale_x(part.lower) - 2, 1), part.n)
         )
     return Diagram(
-        "Reliability diagram",
-        f"Brier score {calibration.brier:.3f}, mean calibration error {calibration.ece:.3f} "
+        title="Reliability diagram",
+        summary=f"Brier score {calibration.brier:.3f}, mean calibration error {calibration.ece:.3f} "
         f"({format_count(calibration.n, 'response')})",
-        "P(correct)",
-        "share correct",
-        tuple(points),
-        "Are single responses correct as often as P(correct) says? Each labelled domain is held out. A point is the "
-        f"responses in a range of P(correct): their mean P(correct), and the share of them that is correct with its "
-        f"{LEVEL:.0%} interval. On the dashed line the two are equal. The bars are the numbers of responses.",
-        tuple(bars),
+        x_title="P(correct)",
+        y_title="share correct",
+        points=tuple(points),
+        caption="Are single responses correct as often as P(correct) says? Each labelled domain is held out. "
+        "A point is the responses in a range of P(correct): their mean P(correct), and the share of them that is "
+        f"correct with its {LEVEL:.0%} interval. On the dashed line the two are equal. "
+        "The bars are the numbers of responses.",
+        bars=tuple(bars),
     )
 
 

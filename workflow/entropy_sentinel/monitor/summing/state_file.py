@@ -278,6 +278,7 @@ def _translate_errors(path: Path | None) -> Iterator[None]:
 
 
 def _translate_error(path: Path | None, error: sqlite3.Error) -> EntropySentinelError:
+    """The error for users of a failure of SQLite: another file, a damaged one, or one that cannot be written."""
     # If a text is not UTF-8, Python itself raises the error, so it has no SQLite code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     if code == sqlite3.SQLITE_NOTADB:

@@ -329,10 +329,10 @@ def pool_newest_windows(
     n_windows = pl.datetime_ranges("window_from", "window", WINDOWS[window]).list.len().cast(pl.Int64)
     return RecentWindows(
         rows.select("slice", "window", "window_from", "window_to", ONLY_TESTED, n_windows=n_windows),
-        sums,
-        [*newest],
-        last,
-        _find_stale(recent_counts, last, least),
+        sums=sums,
+        newest=[*newest],
+        last_usable=last,
+        stale=_find_stale(recent_counts, last, least),
     )
 
 

@@ -22,6 +22,7 @@ def compute(traces: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _compute_batch(traces: pl.DataFrame) -> pl.DataFrame:
+    """The entropies of tokens with a digit, summed and the largest, per response; null without texts of tokens."""
     from entropy_sentinel.features.token_lists import token_lists
 
     tokens = pl.col("tokens") if "tokens" in traces.columns else pl.lit(None)

@@ -74,7 +74,13 @@ def prediction_powered_mean(
     binomial_squares = n * estimate * (1 - estimate) * _bias_factor(n, 1)
     weight_square = float(share @ (u * _cluster_sums(u, clusters)))
     n_effective = effective_label_count(
-        n, len(p_all), binomial_squares, label_squares, residual_squares, weight_square, level
+        n,
+        n_all=len(p_all),
+        binomial_squares=binomial_squares,
+        label_squares=label_squares,
+        residual_squares=residual_squares,
+        weight_square=weight_square,
+        level=level,
     )
     return LabelledMean(float(estimate), *binomial_interval(estimate, n_effective, level), float(power), n_effective)
 

@@ -89,7 +89,13 @@ def witnessed_mean(
     influence[places] += share * (corrected - mean) * _bias_factor(places, clusters)
     influence += p_power * p_deviations / n_all * _bias_factor(np.arange(n_all), clusters)
     return _add_interval(
-        mean, sum_cluster_squares(influence, clusters), labelled, share, level, float(share @ b), clusters
+        mean,
+        variance=sum_cluster_squares(influence, clusters),
+        labelled=labelled,
+        share=share,
+        level=level,
+        power=float(share @ b),
+        clusters=clusters,
     )
 
 
