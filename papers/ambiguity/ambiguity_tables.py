@@ -250,7 +250,7 @@ def table_8_p_star(inputs: AmbiguityTableInputs) -> Table:
 
 
 def summarise_p_stars(p_stars: pl.DataFrame) -> pl.DataFrame:
-    """A row for each benchmark and source."""
+    """A row for each benchmark and source: means and standard deviations over their items, and over all counts."""
     rows = []
     for (benchmark, source), group in p_stars.group_by("benchmark", "source", maintain_order=True):
         counts = group["counts"].drop_nulls().explode().to_numpy()

@@ -47,6 +47,7 @@ def figure_5_open_models(inputs: IntervalsFigureInputs) -> Drawing:
 
 
 def _draw_calibration(scores: pl.DataFrame, models: Sequence[str], label: str) -> Drawing:
+    """Draw the coverage of the stated intervals by their level, a curve for each model."""
     rows = scores.filter(pl.col("model").is_in(models), half=TEST, method="base").drop_nulls("coverage")
     if not len(rows):
         return draw_empty("no such model has an interval that is used", label)

@@ -200,6 +200,7 @@ class LitellmEngine(ApiContexts):
             raise ConfigError(f"{self._client.name}: {problem}")
 
     def _response(self, chat: Asked, reply: Mapping[str, Any] | Refusal) -> Response:
+        """The response in a server's reply, or in its refusal; notes which server and model replied."""
         prompt_hash = self._hash(chat)
         if isinstance(reply, Refusal):
             return refused(reply.reason, prompt_hash)
@@ -233,6 +234,7 @@ class LitellmEngine(ApiContexts):
             tokens=None if ids_from_texts else np.array(reply["tokens"], dtype=object),
             token_ids=np.array(ids, dtype=np.uint32) if ids else None,
             top_tokens=None if ids_from_texts else sort_top_texts(reply),
+            # Steps where the server may have put the sampled token in place of the last of the likely ones.
             displaced_steps=0 if is_text or ids_from_server else int((sampled == top_logprobs[:, -1]).sum()),
         )
 

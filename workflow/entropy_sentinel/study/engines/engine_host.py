@@ -106,10 +106,10 @@ class EngineHost:
         assert self.engine is not None
         while True:
             match connection.recv():
-                case name, arguments:
+                case name, arguments:  # a method or property of the engine
                     with self._report_progress(connection):
                         self._reply(connection, getattr(self.engine, name), arguments)
-                case settings:
+                case settings:  # the first message of a job
                     self.engine = self.engine.replace_settings(settings)
                     connection.send(("ready", {"provenance": self.engine.provenance}))
 

@@ -250,6 +250,8 @@ def decode_tokens(tokenizer: Any, ids: Sequence[int]) -> list[str]:
 
     A token that ends within a character has no text; the token that completes the character has all of it.
     """
+    # Up to `complete`, all characters are decoded. The last of these tokens, from `context` on, are decoded again,
+    # because a tokenizer may write a token in another way at the beginning of a text.
     texts, context, complete = [], 0, 0
     for end in range(1, len(ids) + 1):
         before = tokenizer.decode(ids[context:complete], skip_special_tokens=True)

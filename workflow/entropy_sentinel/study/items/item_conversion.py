@@ -219,7 +219,7 @@ def _convert_rows(
 
 def _convert_row(number: int, row: Row, settings: ItemsSettings, where: str) -> Item | str:
     """A row as an item, or the reason to drop it."""
-    for name in settings["only_if_empty"]:
+    for name in settings["only_if_empty"]:  # columns of pictures
         if not is_empty(get_column(row, name, where)):
             return "a picture is needed"
     question = fill_first(settings["question"], row, where)

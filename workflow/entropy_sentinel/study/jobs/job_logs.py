@@ -50,9 +50,8 @@ def job_log(path: str, inputs: Iterable[str] = ()) -> Iterator[None]:
     try:
         check_versions()
         if inputs:
-            from entropy_sentinel.study.jobs.job_inputs import (
-                check_inputs,  # imported here, because the import may fail, too
-            )
+            # Imported here, because the import may fail, too.
+            from entropy_sentinel.study.jobs.job_inputs import check_inputs
 
             check_inputs(inputs)
         yield

@@ -142,6 +142,7 @@ def remember_jobs(
     """
     metadata, has_metadata = persistence.metadata, persistence.has_metadata
     finished, cleanup_metadata = persistence.finished, persistence.cleanup_metadata
+    # Made up for files that Snakemake has no record of, and that must be rebuilt: their parameters then differ.
     inferred: dict[str, _Record] = {}
 
     def find_metadata(self: _Persistence, target: Any) -> _Record | None:

@@ -196,7 +196,10 @@ def _list_stages(config: Config) -> dict[str, StageFiles]:
 
 
 def _is_needed(config: Config, groups_by_judge: Mapping[str, set[str]], stage: str, values: Mapping[str, str]) -> bool:
-    """Whether a file is needed. A judge has few estimated groups if no analysis uses it."""
+    """Whether the study needs a stage's file, whose path has these `values` for its wildcards.
+
+    `groups_by_judge` are the training groups that are estimated: few for a judge whose labels no analysis uses.
+    """
     if stage == "passes":
         return values["family"] in config.run.asking_families
     if stage == "estimates":

@@ -248,10 +248,10 @@ def write_imported_pass(generations: str, settings: ImportedPass, output: str) -
             where = f"signals.{settings['family']}.{key}"
             log.warning("%s: %s is %s, but the file was made with %s, which is used", source, where, value, recorded)
     origin = _read_origin(generations)
-    answered = [origin[key] for key in ("model", "source_model") if origin.get(key)]
+    trace_models = [origin[key] for key in ("model", "source_model") if origin.get(key)]
     for model in read_owners(source, "model"):
-        if model not in answered:
-            log.warning("%s: is of the model '%s', and the traces are of %s", source, model, " or ".join(answered))
+        if model not in trace_models:
+            log.warning("%s: is of the model '%s', and the traces are of %s", source, model, " or ".join(trace_models))
     provenance = {"family": settings["family"], "pass": dict(settings), "source_pass": source_provenance}
     counts = {"missing_responses": len(missing), "unused_rows": n_unused}
     requery.contract.write(frame, output, {**origin, **provenance, **counts})

@@ -166,7 +166,7 @@ def _tabulate_differences(joined: pl.DataFrame, name: str, keys: Sequence[str], 
 
 
 def _format_names(values: pl.Series) -> pl.Series:
-    """The names as the other tables show them."""
+    """The names in a column of published values, as the study's tables show them; the column says what they name."""
     match values.name:
         case "statistic":
             return values.replace_strict({key: feature.title for key, feature in CATALOGUE.items()})

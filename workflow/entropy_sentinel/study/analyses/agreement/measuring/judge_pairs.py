@@ -147,6 +147,6 @@ def _list_error_rows(held_out: pl.DataFrame, estimator_by_group: Mapping[str, st
             "estimator": estimator_by_group[group],
             **errors_by_estimator[estimator_by_group[group]]._asdict(),
             "best": best,
-            "best_aee": best and measured[best].aee,
-            "best_rho": best and measured[best].rho,
+            "best_aee": None if best is None else measured[best].aee,
+            "best_rho": None if best is None else measured[best].rho,
         }

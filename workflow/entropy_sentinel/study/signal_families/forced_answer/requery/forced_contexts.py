@@ -264,7 +264,7 @@ def _build_frame(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def _build_trajectory(row: Row) -> dict[str, Any]:
-    """The columns of a row whose track is complete."""
+    """The columns about the entropies after each position, and their area; only the reason if the engine refused."""
     track, length = row.track, row.tokens_to_answer
     if track is None or length is None:
         return {}
