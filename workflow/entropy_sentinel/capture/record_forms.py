@@ -58,7 +58,9 @@ def _hide_value(name: str, value: Any, hiding: int = _HIDE_NOTHING) -> Any:
     if isinstance(value, list | tuple):
         return [_hide_value(name, below, hiding) for below in value]
     if isinstance(value, str):
-        return HIDDEN if hiding else _hide_in_arguments(value) if name == _ARGUMENTS_FIELD else mask_keys(value)
+        if hiding:
+            return HIDDEN
+        return _hide_in_arguments(value) if name == _ARGUMENTS_FIELD else mask_keys(value)
     return HIDDEN if hiding == _HIDE_ALL and type(value) in (int, float) else value
 
 

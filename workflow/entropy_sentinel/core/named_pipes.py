@@ -57,7 +57,9 @@ def _guess_suffix(begin: bytes) -> str:
     if begin.startswith(b"PAR1"):
         return ".parquet"
     head = begin.lstrip().partition(b"\n")[0]
-    return ".jsonl" if b"{" in head or head.startswith(b"[") else ".csv" if b"," in head else ""
+    if b"{" in head or head.startswith(b"["):
+        return ".jsonl"
+    return ".csv" if b"," in head else ""
 
 
 @cache

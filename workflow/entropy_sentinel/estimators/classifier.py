@@ -133,15 +133,18 @@ def fit_configuration(
 def _search_grid(
     x: np.ndarray, rows: TrainingRows, balanced: bool, grid: Sequence[dict[str, Any]], fit_grid: FitGrid
 ) -> tuple[dict[str, Any], list[Classifier]]:
-    """The setting with the largest mean ROC-AUC over the folds, the first of equals; its classifiers by fold."""
-    of_folds, areas = [], []
+    """The setting with the largest mean ROC-AUC over the folds, the first of equals; its classifiers by fold.
+
+    `x` is (n_rows, n_features).
+    """
+    grids_by_fold, areas = [], []
     for train, test in rows.splits:
         fitted = fit_grid(x[train], rows.y[train], balanced, grid)
-        of_folds.append(fitted)
+        grids_by_fold.append(fitted)
         if len(grid) > 1:
             areas.append([roc_area(rows.y[test], p) for p in fitted.probabilities(x[test])])
     best = int(np.mean(areas, axis=0).argmax()) if areas else 0
-    return grid[best], [fitted.classifier(best) for fitted in of_folds]
+    return grid[best], [fitted.classifier(best) for fitted in grids_by_fold]
 
 
 def _calibrate_folds(of_folds: Sequence[Classifier], x: np.ndarray, rows: TrainingRows) -> Calibrated:

@@ -95,7 +95,11 @@ def _drop_verdicts(domain: Domain) -> Domain:
 def _refit_units(
     rows: TrainingRows, name: str, units: np.ndarray, judged: set[str]
 ) -> Iterator[tuple[Domain, Estimator | None]]:
-    """Yield each domain, estimated without its unit, and the estimator fitted without it; those in `judged` count."""
+    """Yield each domain, estimated without its unit, and the estimator fitted without it; those in `judged` count.
+
+    `units`, (n_rows,), are the domains themselves or their groups. The estimator is null for a domain that does not
+    count.
+    """
     names, unit_numbers = np.unique(units, return_inverse=True)
     if len(names) < FEWEST_DOMAINS:
         return
@@ -126,7 +130,7 @@ def _group_positions(numbers: np.ndarray, n: int) -> list[np.ndarray]:
 def _estimate_domain(
     rows: TrainingRows, domain: str, members: np.ndarray, n: int, fitted: Estimator | FitFailure | None
 ) -> Domain:
-    """The domain, whose `n` labels are in the rows `members`; `fitted` is null if it does not count."""
+    """The domain, whose `n` labels are in the rows `members` (positions); `fitted` is null if it does not count."""
     true = float(rows.y[members].mean())
     group = None if rows.groups is None else str(rows.groups[members[0]])
     if fitted is None:

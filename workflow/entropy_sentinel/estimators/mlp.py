@@ -198,7 +198,10 @@ def oversample_rows(x: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray
 
 
 def train_network(x: np.ndarray, y: np.ndarray, hidden_layers: Sequence[int], seed: int) -> Network:
-    """Train one network until the accuracy on the early-stopping rows stops rising; return the best state."""
+    """Train one network until the accuracy on the early-stopping rows stops rising; return the best state.
+
+    x: (n_rows, n_features), y: (n_rows,) bool.
+    """
     rng = np.random.RandomState(seed)
     units = np.array([x.shape[1], *hidden_layers, 1])
     parameters = _initial_parameters(units, rng)

@@ -159,7 +159,7 @@ class TrainingRows:
 
     @cached_property
     def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The training rows and the left-out rows of every fold; answers to one question are in one fold.
+        """The positions of the training rows and of the left-out rows of every fold; an item is in one fold only.
 
         Raises CannotFit if either part of a fold would lack rows of a class.
         """

@@ -68,7 +68,8 @@ def read_words(text: str) -> StatedAnswer:
     text, n_labels = LABEL.subn("", text)
     words = split_words(text)
     match = _STATED_WORD.match(f" {' '.join(words)} ")
-    stated = match["word"] if match else words[0] if n_labels and words else ""
+    first_word = words[0] if n_labels and words else ""  # after a label such as `answer:`
+    stated = match["word"] if match else first_word
     n_letters = sum(map(is_letter, words))
     n_operators = sum(not word[-1].isalnum() and not is_letter(word) for word in words)
     length = len(words) - n_operators - n_letters / 2

@@ -133,7 +133,11 @@ def _concatenate_clusters(domains: Sequence[WitnessedDomain]) -> np.ndarray | No
 def _difference_variance(
     domain: WitnessedDomain, all_shares: np.ndarray, columns: tuple[int, ...], powers: np.ndarray
 ) -> float:
-    """The sampling variance of the estimate minus what the witnesses' means add to the accuracy."""
+    """The sampling variance of the estimate minus what the witnesses' means add to the accuracy.
+
+    `all_shares`, (m, k), are the shares of the responses in each witness's mean, which are those of the estimate for
+    the first one. `powers` are those of the witnesses `columns`, in their order.
+    """
     u = np.asarray(domain.influences, dtype=float)
     added = all_shares[:, 0] * (u - all_shares[:, 0] @ u)
     for column, power in zip(columns, powers, strict=True):
@@ -146,7 +150,10 @@ def _difference_variance(
 def _residual_variance(
     residuals: np.ndarray, place: np.ndarray, sets: Sequence[tuple[int, ...]], columns: tuple[int, ...]
 ) -> float:
-    """The variance of residuals within the domains with this set of witnesses; of all if these are too few."""
+    """The variance of residuals within the domains with this set of witnesses; of all if these are too few.
+
+    `place`, (n_labels,), has the position of each residual's domain in `sets`, the witnesses of each domain.
+    """
     has_columns = np.array([domain_columns == columns for domain_columns in sets])[place]
     if has_columns.sum() - len(np.unique(place[has_columns])) - len(columns) < FEWEST_FOR_POWERS:
         has_columns[:] = True

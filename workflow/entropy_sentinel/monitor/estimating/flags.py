@@ -96,7 +96,7 @@ class SliceFlagger:
         return flags
 
     def _explain_outside(self, sums: SliceSums, accuracy: np.ndarray) -> list[str | None]:
-        """Why each slice is outside the estimator's training data, or null."""
+        """Why each slice is outside the estimator's training data, or null; `accuracy` is (n_slices,)."""
         if self._support is None:
             return [None] * len(sums)
         reasons: list[str | None] = [None] * len(sums)

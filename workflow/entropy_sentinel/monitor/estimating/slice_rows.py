@@ -187,8 +187,8 @@ class SliceRowMaker:
         """Add the columns of labels and the accuracy to use, if there are labels."""
         if label_columns is None:
             return frame
-        _, relied = self._find_reliable(sums)
-        residuals = [self._residuals if relied_on else None for relied_on in relied]
+        _, is_reliable = self._find_reliable(sums)
+        residuals = [self._residuals if reliable else None for reliable in is_reliable]
         return add_chosen_accuracy(pl.concat([frame, label_columns], how="horizontal"), residuals, self._level)
 
     def _add_expected_errors(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -199,27 +199,28 @@ class SliceRowMaker:
 
     def _make_estimator_part(self, frame: pl.DataFrame, sums: SliceSums, merged: SliceTable) -> EstimatorPart:
         """Where the estimator counts beside a witness, and which rows have hardly any labels and need one."""
-        familiar, relied = self._find_reliable(sums)
+        is_familiar, is_reliable = self._find_reliable(sums)
         accuracy = pl.col("estimated_accuracy")
         # Labels of only a part of the slice do not tell its accuracy.
         has_labels = (frame["n_labelled"] >= FEWEST_LABELS) & frame["improved_accuracy"].is_not_null()
-        needed = ~relied & ~has_labels.to_numpy()
-        slice_familiar = familiar if sums is merged.total else self._find_reliable(merged.total)[0]
+        needs_witness = ~is_reliable & ~has_labels.to_numpy()
+        is_slice_familiar = is_familiar if sums is merged.total else self._find_reliable(merged.total)[0]
         return EstimatorPart(
-            np.where(familiar & self._is_averaged, self._compute_accuracy(sums), np.nan),
+            np.where(is_familiar & self._is_averaged, self._compute_accuracy(sums), np.nan),
             # An interval may end at 0 or 1, so the longer side counts.
             frame.select(pl.max_horizontal(accuracy - pl.col("lower"), pl.col("upper") - accuracy))
             .to_series()
             .to_numpy(),
-            np.where(slice_familiar & self._is_averaged, self._compute_accuracy(merged.total), np.nan),
-            needed,
+            np.where(is_slice_familiar & self._is_averaged, self._compute_accuracy(merged.total), np.nan),
+            needs_witness,
         )
 
     def _find_reliable(self, sums: SliceSums) -> tuple[np.ndarray, np.ndarray]:
         """Where the validation is about the responses, and where their estimates may be used, (n,) each."""
         is_other_model = self._flags.find_overridden(sums) | (sums.sum_of("n_same_model") > 0)
-        familiar = np.array([why is None for why in self._flags.explain_unfamiliar(sums)], dtype=bool) & ~is_other_model
-        return familiar, familiar & self._usable
+        has_no_reason = np.array([why is None for why in self._flags.explain_unfamiliar(sums)], dtype=bool)
+        is_familiar = has_no_reason & ~is_other_model
+        return is_familiar, is_familiar & self._usable
 
     def _compute_accuracy(self, sums: SliceSums) -> np.ndarray:
         accuracy = np.full(len(sums), np.nan)

@@ -78,7 +78,8 @@ def judge_familiarity(estimator: FittedEstimator, rows: pl.DataFrame, by: Sequen
         judged = states[place, 0] >= FEWEST
         flagged.append((flag is not None) if judged else None)
         few = Unjudged.FEW_RESPONSES if has_words[place] else Unjudged.NO_WORDS
-        reasons.append(None if judged else Unjudged.OTHER_WORDS if n_other[place] else few)
+        why_unjudged = Unjudged.OTHER_WORDS if n_other[place] else few
+        reasons.append(None if judged else why_unjudged)
     return _make_familiarity(flagged, reasons)[slices]
 
 

@@ -105,7 +105,7 @@ class SliceSample:
         return upper - lower
 
     def expected_worth(self, p: np.ndarray, level: float) -> float | None:
-        """How many labels without predictions are as precise as these with calibrated P(correct)."""
+        """How many labels without predictions are as precise as these with calibrated P(correct), `p` (n,)."""
         n, total, mean = int(self.counts.sum()), len(p), float(p.mean())
         if not n:
             return None
@@ -270,7 +270,9 @@ def draw_sample(estimator: FittedEstimator | str | Path | None, logs: LogSources
         np.minimum(sizes, VERDICTS_A_LABEL * counts) if budget is None else allocate_verdicts(sizes, counts, budget)
     )
     worths = _expect_worths(p, places, counts, n_judged, settings)
-    expected = _expect_slices(saved, rows, p, places, drawn, relied=is_relied_on, worths=worths, level=settings.level)
+    expected = _expect_slices(
+        saved, rows, p, places, drawn, is_relied_on=is_relied_on, worths=worths, level=settings.level
+    )
     if unfamiliar.any() and saved.validation:
         expected["width_before"] = _widen_unfamiliar(expected, slices["n_responses"], unfamiliar, settings.level)
     if read.override_counts:  # the validation does not apply to these responses
@@ -308,7 +310,11 @@ def _select_responses(
     drawn: list[SliceSample],
     unfamiliar: np.ndarray,
 ) -> pl.DataFrame:
-    """The rows to label by slice, unfamiliar ones first, in an order that does not reveal P(correct)."""
+    """The rows to label by slice, unfamiliar slices first, in an order that does not reveal P(correct).
+
+    `places` has each slice's positions in `rows`, `drawn` which of these were drawn, and `unfamiliar`, (n_slices,),
+    tells whether the slice is.
+    """
     parts: list[pl.DataFrame] = []
     for place, draw, is_unfamiliar in zip(places, drawn, unfamiliar.tolist(), strict=True):
         part = rows[place[draw.rows]].with_columns(
@@ -328,13 +334,15 @@ def _expect_slices(
     p: np.ndarray,
     places: list[np.ndarray],
     drawn: list[SliceSample],
-    relied: np.ndarray,
+    is_relied_on: np.ndarray,
     worths: Sequence[float | None],
     level: float,
 ) -> dict[str, pl.Series]:
     """Each slice's estimate, and the present and expected widths of its interval.
 
-    `is_relied_on`, (n_slices,), tells whether the monitor will combine the slice's labels with its estimate.
+    `p`, (n_rows,), are P(correct) of `rows`, and `places` each slice's positions there. `is_relied_on`, (n_slices,),
+    tells whether the monitor will combine the slice's labels with its estimate, and `worths` how many labels those with
+    a judge's verdicts are worth.
     """
     values = compute_values(saved.estimator, rows)
     estimates = [saved.estimator.accuracy_of(values[place].mean(axis=0)) for place in places]
@@ -347,12 +355,12 @@ def _expect_slices(
     expected: list[float | None] = []
     with_judge: list[float | None] = []
     for number, (place, draw) in enumerate(zip(places, drawn, strict=True)):
-        estimate, is_relied_on, slice_p = estimates[number], bool(relied[number]), p[place]
+        estimate, is_relied, slice_p = estimates[number], bool(is_relied_on[number]), p[place]
         labels_alone.append(expect_width_alone(slice_p, len(draw.rows), level))
         worth = draw.expected_worth(slice_p, level)
-        expected.append(_expect_width(saved, estimate, worth, p=slice_p, level=level, relied=is_relied_on))
+        expected.append(_expect_width(saved, estimate, worth, p=slice_p, level=level, is_relied_on=is_relied))
         with_judge.append(
-            _expect_width(saved, estimate, worth=worths[number], p=slice_p, level=level, relied=is_relied_on)
+            _expect_width(saved, estimate, worths[number], p=slice_p, level=level, is_relied_on=is_relied)
         )
     return {
         "estimated_accuracy": pl.Series(estimates, dtype=pl.Float64),
@@ -364,15 +372,15 @@ def _expect_slices(
 
 
 def _expect_width(
-    saved: FittedEstimator, estimate: float, worth: float | None, p: np.ndarray, level: float, relied: bool
+    saved: FittedEstimator, estimate: float, worth: float | None, p: np.ndarray, level: float, is_relied_on: bool
 ) -> float | None:
-    """The width of a slice's interval with labels that are worth so many, if as many are correct as expected.
+    """The width of a slice's interval with labels worth `worth`, if as many are correct as expected.
 
-    If the estimate is `relied` on, it counts, too. Null without labels.
+    `p` are P(correct) of the slice's responses, (n,). If `is_relied_on`, the estimate counts, too. Null without labels.
     """
     if worth is None:
         return None
-    if not relied or saved.validation is None:
+    if not is_relied_on or saved.validation is None:
         lower, upper = binomial_interval(float(p.mean()), worth, level)
         return upper - lower
     [variance] = sampling_variance([estimate], [len(p)])
@@ -385,7 +393,11 @@ def _expect_width(
 def _expect_worths(
     p: np.ndarray, places: list[np.ndarray], counts: np.ndarray, n_judged: np.ndarray, options: SampleOptions
 ) -> list[float | None]:
-    """How many labels each slice's labels are worth with a judge's verdicts; null if these could not be used."""
+    """How many labels each slice's labels are worth with a judge's verdicts; null if these could not be used.
+
+    `counts` and `n_judged`, (n_slices,), are its labels and verdicts, `places` its positions in `p`.
+    """
+    # Labels beyond one a slice, as in `statistics.witness_powers`.
     if counts.sum() - np.count_nonzero(counts) < FEWEST_FOR_POWERS:
         return [None] * len(places)
     rates = options.judge_sensitivity, options.judge_specificity

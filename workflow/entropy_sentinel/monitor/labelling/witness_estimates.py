@@ -273,7 +273,8 @@ def _estimate_row(
         accuracy = estimate_from_witness(one, errors, level)
     if accuracy is None:
         return None
-    basis = FROM_MEAN if averaged else FROM_OPINION if asked.is_opinion else FROM_JUDGE
+    basis_of_witness = FROM_OPINION if asked.is_opinion else FROM_JUDGE
+    basis = FROM_MEAN if averaged else basis_of_witness
     name = asked.witness.name if asked.is_opinion else f"{asked.witness.name}, calibrated"
     notes = _collect_notes(asked, len(errors.errors))
     return _AskedEstimate(

@@ -91,13 +91,15 @@ def write_message(result: Monitored) -> str:
 
 
 def _first_alert(alert: Alert) -> str:
-    name = _format_code(_name_alert(alert))
-    word = f"OVER {name}" if alert.is_over else f"NOT WATCHED {name}" if alert.subject is not None else f"ALERT {name}"
+    word = "ALERT" if alert.subject is None else "NOT WATCHED"
+    if alert.is_over:
+        word = "OVER"
+    title = f"{word} {_format_code(_name_alert(alert))}"
     text = _escape_text(_shorten_text(describe_alert(alert)))
     interval = ""
     if alert["lower"] is not None:
         interval = f" ({alert['level']:.0%} interval {alert['lower']:.3f} to {alert['upper']:.3f})"
-    return f"{word}: {text}{interval}"
+    return f"{title}: {text}{interval}"
 
 
 def _name_alert(alert: Alert) -> str:

@@ -150,7 +150,7 @@ class _DropFinder:
             start = drop.level_window
 
     def _follow_drop(self, drop: Drop, baseline: np.ndarray) -> Drop:
-        """A drop with everything that happened to it until it was over."""
+        """A drop with its later levels until one is no drop from the windows `baseline`, (b,), any more."""
         seen = drop.alarm_window
         while True:
             level = np.arange(drop.level_window, seen + 1)
@@ -165,7 +165,10 @@ class _DropFinder:
                 return replace(drop, end_window=seen)
 
     def _find_change(self, baseline: np.ndarray, start: int, end: int, signs: tuple[int, ...]) -> _Change | None:
-        """The first change from the windows `baseline` that is evident in the windows from `start` to `end`."""
+        """The first change from the windows `baseline`, (b,), that is evident in the windows from `start` to `end`.
+
+        `signs` are those that count: 1 for a fall, -1 for a rise.
+        """
         for first in range(start, end, _BATCH):
             windows = np.arange(first, min(first + _BATCH, end))
             changes = []
@@ -192,7 +195,11 @@ class _DropFinder:
     def _evidence_by_age(
         self, baseline: np.ndarray, start: int, windows: np.ndarray, sign: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The log-evidence of a change at the end of each window, by age in windows, and its size, both (l, ages)."""
+        """The log-evidence of a change at the end of each of `windows`, and its size, both (l, ages).
+
+        A change of age a began a windows earlier. The accuracy before it is that of `baseline`, (b,), and of the
+        windows from `start` on.
+        """
         series = self._series
         # Sums over all windows before each position.
         n = np.append(0, np.cumsum(series.n))
@@ -281,7 +288,7 @@ def normal_draws(n: int, k: int) -> np.ndarray:
 
 
 def _normalise_t(t: np.ndarray, degrees_of_freedom: np.ndarray) -> np.ndarray:
-    """The standard normal number that is as improbable as Student's t (Wallace 1959)."""
+    """The standard normal number that is as improbable as Student's t (Wallace 1959), elementwise."""
     normal: np.ndarray = (
         (8 * degrees_of_freedom + 1)
         / (8 * degrees_of_freedom + 3)
@@ -292,7 +299,11 @@ def _normalise_t(t: np.ndarray, degrees_of_freedom: np.ndarray) -> np.ndarray:
 
 
 def _log_evidence(difference: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """The logarithm of the likelihood ratio of a drop with the prior SIZE against no drop."""
+    """The logarithm of the likelihood ratio of a drop against none, elementwise.
+
+    The prior of a drop's size is half a normal distribution with the scale DROP_SCALE; the observed `difference` has
+    this `variance`.
+    """
     both = variance + DROP_SCALE**2
     logarithm: np.ndarray = (
         np.log(2)

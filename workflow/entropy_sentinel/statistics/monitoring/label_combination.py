@@ -63,8 +63,9 @@ def combine_labels(
 
 
 def _shortest_interval(weights: np.ndarray, level: float) -> tuple[float, float]:
-    """The ends of the shortest interval with this probability that contains the most probable accuracy.
+    """The ends of the shortest interval with the probability `level` that contains the most probable accuracy.
 
+    `weights` are the probabilities of the accuracies of the grid, (n_grid,), and add up to 1.
     Unlike an interval with equal tails it may end at 0. If labels and estimate disagree, the weights may have two
     peaks; the interval may then contain only one.
     """
@@ -87,7 +88,7 @@ def _mid_p_value(predictive: np.ndarray, correct: float, n: float) -> float:
 
 
 def _binomial_tail(count: float, n: float) -> np.ndarray:
-    """The probability of at least `count` correct labels of n for each accuracy of the grid."""
+    """The probability of at least `count` correct labels of n for each accuracy of the grid, (n_grid,)."""
     if count <= 0:
         return np.ones(len(_GRID))
     if count > n:

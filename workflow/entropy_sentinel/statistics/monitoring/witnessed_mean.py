@@ -113,7 +113,11 @@ class _SampleMean(NamedTuple):
 def _sample_mean(
     values: np.ndarray, weights: np.ndarray, p_deviations: np.ndarray, clusters: Numbers | None
 ) -> _SampleMean:
-    """The mean of the values of a sample for all responses, improved by predictions."""
+    """The mean of the values of a sample for all responses, improved by predictions.
+
+    `values`, `weights` (0 outside of the sample) and `p_deviations` (of P(correct) from its mean) are those of all
+    responses, (n,).
+    """
     places = np.flatnonzero(weights > 0)
     share = weights[places] / weights[places].sum()
     z, p = values[places], p_deviations[places]
@@ -140,7 +144,10 @@ def _add_interval(
     power: float,
     clusters: Numbers | None,
 ) -> LabelledMean:
-    """The estimate in [0, 1] with its interval, that of the number of labels that would be equally precise."""
+    """The estimate in [0, 1] with its interval, that of the number of labels that would be equally precise.
+
+    `share`, (n,), are the weights of the labels, which add up to 1, and `power` is that of the predictions.
+    """
     n = len(share)
     estimate = float(min(max(mean, 0.0), 1.0))
     # As for `prediction_powered`: labels without any error do not prove that the variance is 0.
