@@ -16,10 +16,11 @@ def number_clusters(rows: pl.DataFrame, column: str | None) -> np.ndarray:
     """
     names = [column] if column is not None else [REQUEST, QUESTION]
     texts = to_text(coalesce_columns(rows, names))
-    single_numbers = -1 - np.arange(len(rows))
+    single_numbers = -1 - np.arange(len(rows))  # negative, unlike those of items and of values
     default_numbers = single_numbers if column is not None else item_numbers(rows)
     if texts.null_count() == len(texts):
         return default_numbers
+    # From len(rows) on, because items have the numbers below.
     numbers = len(rows) + texts.rank("dense").fill_null(0).to_numpy().astype(np.int64)
     clusters: np.ndarray = np.where(texts.is_null().to_numpy(), default_numbers, numbers)
     return clusters

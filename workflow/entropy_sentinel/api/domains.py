@@ -40,7 +40,10 @@ _NUMBER = re.compile(r"[-_.]\d{1,6}$")
 
 
 def count_domains(rows: pl.DataFrame, columns: Collection[str]) -> int:
-    """How many combinations of values have at least FEWEST_LABELS items, and so count as domains."""
+    """The number of combinations of the columns' values that have at least FEWEST_LABELS items and so count as domains.
+
+    `rows` are labelled responses, and an item is a question.
+    """
     items = rows.group_by(columns).agg(n=pl.struct(ITEM).n_unique())
     return int((items["n"] >= FEWEST_LABELS).sum())
 
@@ -95,7 +98,7 @@ def find_domain_columns(rows: pl.DataFrame, chosen_columns: Collection[str], n_d
 
 
 def advise_domains(domain_columns: Mapping[str, int], option: str) -> str:
-    """Advice on how to get more domains: name one of `domain_columns` with `option`."""
+    """Advice on how to get more domains: name one of `domain_columns`, with its number of domains, with `option`."""
     if not domain_columns:
         return "no column gives more: group the questions by topic, and write the topics to a column of the log"
     columns = [f"{name} ({n})" for name, n in domain_columns.items()]

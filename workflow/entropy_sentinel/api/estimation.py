@@ -114,7 +114,7 @@ def fit(
     for name, column in (("domain", domain), ("group", group or domain), ("cluster", cluster or domain)):
         if not isinstance(column, str):
             raise InputError(f"{name}: must be the name of a column, got {column!r}"[:200])
-        read_slice_values(features, column, name)
+        read_slice_values(features, column, name)  # raises an error for a column that is empty or has lists
     if labels is not None:
         rows = add_labels(features, labels)
     elif features.schema.get("label") in (pl.Boolean, pl.Null):
@@ -134,6 +134,7 @@ def fit(
     _warn_few_domains(rows, domains, [domain] if group is None else [domain, group])
     fitting = _parse_training_settings(settings or {})
     training_features = rows.select(*FEATURES, *signals)
+    # The hashed tokens or words of the responses, if the features have them.
     words = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items()) if COLUMN in rows.columns else None
     training = TrainingRows(
         training_features,
@@ -145,6 +146,7 @@ def fit(
         buckets=words,
     )
     if cluster is not None:
+        # Labels of a cluster are less alike than those of one question, which have the correlation 1.
         training.similarity = intraclass_correlation(training.y, training.domains, training.items)
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, FitFailure):
@@ -225,7 +227,10 @@ def ensure_estimator(estimator: FittedEstimator | str | Path) -> FittedEstimator
 
 
 def _assign_domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Series, pl.Series | None]:
-    """The domain of each row, and its group if there are groups; the same domain in two groups counts as two."""
+    """The domain of each row, and its group, (n_rows,) each; no groups if no column `group` is given.
+
+    The same domain in two groups counts as two.
+    """
     domains = read_slice_values(rows, domain, "domain").cast(pl.String).alias("(domain)")
     if group is None:
         return domains.fill_null("-"), None
@@ -235,6 +240,7 @@ def _assign_domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple
 
 
 def _explain_unlabelled(features: pl.DataFrame, labels: pl.DataFrame | None) -> str:
+    """Why no response has a label: given `labels` match none, or those of the features' logs are null."""
     if labels is not None:
         return "item_id must be the same in both"
     if "label_reason" not in features.columns:
@@ -257,7 +263,7 @@ def _warn_few_domains(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[
 
 
 def _parse_training_settings(values: Mapping[str, Any]) -> Fitting:
-    """The checked settings of a fit."""
+    """The settings of a fit from keys of the config's section `estimation`; raises ConfigError for an invalid one."""
     try:
         settings = Estimation.model_validate(values)
     except ValidationError as error:

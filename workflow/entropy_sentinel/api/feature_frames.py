@@ -48,8 +48,9 @@ class FeatureFrames:
         """Prepare to read tables of features, files, or replies in memory.
 
         `signals` are further signals to read or compute. `texts` are columns with texts, RESPONSE_TEXT among them; they
-        are null where stored features lack them, like the columns of traces, `trace_columns`. Stored features must have
-        the columns `required`. `vocabulary` is the number of tokens that the model chooses from, if known.
+        are null where stored features lack them. `trace_columns` are columns of traces, always null for stored
+        features. Stored features must have the columns `required`. `vocabulary` is the number of tokens that the model
+        chooses from, if known.
         """
         self._tables = [source for source in sources if isinstance(source, pl.DataFrame)]
         paths = [source for source in sources if not isinstance(source, pl.DataFrame)]
@@ -68,7 +69,10 @@ class FeatureFrames:
             yield self._compute(frame)
 
     def _select(self, batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame]:
-        """Yield the selected responses of stored features, with their places, and count them."""
+        """Yield the selected responses of stored features, and count them in the summary.
+
+        `name` is that of the file. With the option `places`, PLACE says in which of its rows a response is.
+        """
         self.logs.summary.files += 1
         start = 0
         for batch in batches:
@@ -94,7 +98,7 @@ class FeatureFrames:
             start += len(batch)
 
     def _compute(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The features of a frame of traces."""
+        """The features of a frame of traces, with the requested signals, texts and columns of traces."""
         texts = [coalesce_columns(frame, [name]).cast(pl.String) for name in self._texts if name != RESPONSE_TEXT]
         if RESPONSE_TEXT in self._texts:
             frame = frame.with_columns(pl.col("text").alias(RESPONSE_TEXT))

@@ -88,6 +88,7 @@ def _is_folder(path: str | Path, files: Sequence[Path]) -> bool:
     """Whether a path that names these files is a folder."""
     if parse_url(path) is None:
         return Path(path).is_dir()
+    # A URL that is neither a pattern nor the address of the only file.
     return not glob.has_magic(str(path)) and [file.name for file in files] != [make_file_name(path)]
 
 
@@ -116,6 +117,7 @@ def _explain_no_file(path: str | Path, suffixes: Sequence[str]) -> str:
 
 
 def _describe_skipped(tables: Sequence[Path]) -> str:
+    """That these CSV files were skipped, and why."""
     names = [file.name for file in tables[:_MOST_NAMES]]
     if len(tables) > _MOST_NAMES:
         names.append("...")
@@ -199,18 +201,18 @@ def check_labels(table: Any, name: str = "labels") -> pl.DataFrame:
 
 def refuse_verdicts(labels: pl.DataFrame, name: str) -> None:
     """Raise InputError, beginning with `name`, if some labels are those of a model instead of people's."""
-    marks = [column for column in (JUDGE, WITNESS) if column in labels.columns]
-    verdicts = labels.filter(pl.any_horizontal(pl.col(marks).is_not_null()), pl.col("label").is_not_null())
-    if not marks or verdicts.is_empty():
+    model_columns = [column for column in (JUDGE, WITNESS) if column in labels.columns]
+    verdicts = labels.filter(pl.any_horizontal(pl.col(model_columns).is_not_null()), pl.col("label").is_not_null())
+    if not model_columns or verdicts.is_empty():
         return
-    judges = verdicts[marks[0]].cast(pl.String).drop_nulls().unique().sort().to_list()
+    judges = verdicts[model_columns[0]].cast(pl.String).drop_nulls().unique().sort().to_list()
     raise InputError(
-        f"{name}: {format_count(len(verdicts), 'label')} are verdicts of a judge (column '{marks[0]}': "
+        f"{name}: {format_count(len(verdicts), 'label')} are verdicts of a judge (column '{model_columns[0]}': "
         f"{', '.join(map(make_one_line, judges[:_MOST_NAMES]))}), which makes errors. Give them to `fit` or "
         "`monitor` as "
         f"{format_option('judged')}, and labels by people of some of these responses as {format_option('labels')}, "
         "which correct the judge. "
-        f"If people gave these labels, remove the column '{marks[0]}'"
+        f"If people gave these labels, remove the column '{model_columns[0]}'"
     )
 
 
@@ -273,7 +275,10 @@ def require_one_value(rows: pl.DataFrame, column: str) -> Any:
 
 
 def refuse_several_values(column: str, counts: Mapping[Any, int], is_partial: bool = False) -> None:
-    """Raise InputError if a column has several values, by their numbers of responses; `is_partial` says of how many."""
+    """Raise InputError if a column has several values.
+
+    `counts` are numbers of responses by value; with `is_partial`, of the responses read so far.
+    """
     if len(counts) < 2:
         return
     values = ", ".join([f"{value} ({format_count(n, 'response')})" for value, n in counts.items()][:_MOST_NAMES])

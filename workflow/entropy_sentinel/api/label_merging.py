@@ -35,8 +35,8 @@ class LabelFile(NamedTuple):
 def merge_label_files(files: Sequence[LabelFile], title: str = "labels") -> pl.DataFrame:
     """One label per response: the latest by LABELLED_AT; without that column, the label of the last file.
 
-    Empty labels replace nothing. Verdicts of several judges are kept apart. Columns of RESPONSE that some file lacks
-    are dropped, so that ids are comparable. Warnings begin with `title`.
+    Empty labels replace nothing. Verdicts of several judges are kept apart. Columns of RESPONSE, which identify a
+    response, are dropped if some file lacks them, so that ids are comparable. Warnings begin with `title`.
     Raises InputError, which names file, id and rows, for two labels of a response within a file that differ.
     """
     absent = {name for name in RESPONSE for file in files if name not in file.rows.columns}
@@ -77,7 +77,10 @@ def _parse_times(file: LabelFile) -> pl.Series:
 
 
 def check_conflicts(labels: pl.DataFrame, key: Sequence[str], name: str, row: str | None = None) -> None:
-    """Raise InputError, beginning with `name`, if a response has two labels that differ; `row` has row numbers."""
+    """Raise InputError, beginning with `name`, if a response has two labels that differ.
+
+    The columns `key` identify a response, and the column `row` has the numbers of rows; by default they are counted.
+    """
     if row is None:
         row = _ROW
         labels = labels.with_columns((pl.int_range(pl.len()) + 1).alias(row))
@@ -100,7 +103,10 @@ def check_conflicts(labels: pl.DataFrame, key: Sequence[str], name: str, row: st
 def _report_replaced(
     all_rows: pl.DataFrame, kept: pl.DataFrame, key: Sequence[str], files: Sequence[LabelFile], title: str
 ) -> None:
-    """Log how many responses have labels in several files, which ones, and whose label counts."""
+    """Log how many responses have labels in several files, which ones, and from which file the label counts.
+
+    `all_rows` are those of all files, and `kept` those whose label counts; the columns `key` identify a response.
+    """
     id_labels = all_rows.filter(pl.col("label").is_not_null(), pl.col("item_id").is_not_null())
     repeated = id_labels.group_by(key).agg(n_files=pl.col(_FILE).n_unique(), n_labels=pl.col("label").n_unique())
     repeated = repeated.filter(pl.col("n_files") > 1)

@@ -34,7 +34,7 @@ from entropy_sentinel.schemas.witness_schema import (
     WITNESS,
 )
 
-# The beginning of the name of a slice column in a table of `sample` that has another column with its name.
+# In a table of `sample`, a slice column whose name another column has begins with this.
 _SLICE_PREFIX = "slice_"
 _EVALUATION_COLUMNS = [*RESPONSE, "label"]
 # Further columns of labels; ids such as 007 must stay text.
@@ -134,7 +134,7 @@ def read_sample_columns(paths: Paths) -> list[str]:
 
 
 def find_sample_columns(names: Sequence[str]) -> list[str]:
-    """The slice columns of a table of `sample`: those before the ids, if it has weights."""
+    """The slice columns of a table of `sample` with these columns: those before the ids; none without weights."""
     if WEIGHT not in names:
         return []
     drawn = takewhile(lambda name: name not in RESPONSE, names)
@@ -152,7 +152,8 @@ def read_table_labels(features: Any) -> pl.DataFrame | None:
 def merge_logged_labels(labels_by_path: Mapping[str, Sequence[pl.DataFrame]]) -> pl.DataFrame | None:
     """The labels that logs of evaluations brought with their responses; null if there are none.
 
-    A retried evaluation has a log for each attempt, and the label of the newest one counts.
+    `labels_by_path` are frames of labels by the path of their log. A retried evaluation has a log for each attempt, and
+    the label of the newest one counts.
     """
     frames: list[pl.DataFrame] = []
     for path in sort_attempts([*labels_by_path]):
@@ -165,5 +166,6 @@ def merge_logged_labels(labels_by_path: Mapping[str, Sequence[pl.DataFrame]]) ->
 
 
 def _read_evaluations(paths: Sequence[Path], scorer: str | None) -> pl.DataFrame:
+    """The scores in logs of evaluations as labels: columns of RESPONSE, `label`, and `label_reason` of a null label."""
     frames = [frame.select(*_EVALUATION_COLUMNS, "label_reason") for frame in Logs(paths, ReadOptions(scorer=scorer))]
     return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(REQUIRED_COLUMNS, pl.Null))

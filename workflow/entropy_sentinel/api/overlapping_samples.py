@@ -22,8 +22,9 @@ _TOLERANCE = 1.02
 def combine_weights(rows: pl.DataFrame, samples: str, weight: str, untimed: pl.DataFrame) -> pl.DataFrame:
     """Responses with combined weights.
 
-    `rows` have `slice`, `grain` (their time), the column `samples` (like SAMPLES), and `weight`, which is replaced
-    where `samples` is not null. `untimed` has `n`, the number of responses without a time, of each `slice`.
+    `rows` have `slice`, `grain` (their time), and the columns named `samples` and `weight`. `samples` is a list of the
+    samples that a response is in, structs of SAMPLE (its number) and WEIGHT; where it is not null, `weight` is
+    replaced. `untimed` has `n`, the number of responses without a time, of each `slice`.
     """
     sampled_rows = rows.select(pl.int_range(pl.len()).alias(_ROW), "slice", "grain", samples).drop_nulls(samples)
     sampled_rows = sampled_rows.explode(samples).unnest(samples)
@@ -100,7 +101,10 @@ def _compute_untimed_shares(sampled_rows: pl.DataFrame, rates: pl.DataFrame, unt
 
 
 def _is_touching(early: str, late: str) -> pl.Expr:
-    """Whether `grain` is the end of one sample and the beginning of another that goes on, by their suffixes."""
+    """Whether `grain` is the end of one sample and the beginning of another that goes on.
+
+    `early` and `late` are the suffixes of the two samples' columns of first and last times.
+    """
     grain = pl.col("grain")
     ends = (grain == pl.col(f"{_LAST}{early}")) & (grain == pl.col(f"{_FIRST}{late}"))
     return ends & (pl.col(f"{_FIRST}{early}") < grain) & (grain < pl.col(f"{_LAST}{late}"))

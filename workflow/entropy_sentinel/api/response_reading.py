@@ -102,6 +102,7 @@ def open_logs(
 
 
 def _open_logs(paths: Paths | Replies, options: ReadOptions) -> Logs:
+    """The logs that paths name, or those of replies in memory; raises InputError for captured features."""
     replies = wrap_memory_records(paths)
     if replies is not None:
         return Logs([replies], options)
@@ -256,6 +257,7 @@ def coerce_features(
 
 
 def _require_frames(frames: list[pl.DataFrame], summary: LogSummary) -> list[pl.DataFrame]:
+    """The frames that were read; raises InputError, with the reasons of the summary, if there is none."""
     if not frames:
         raise InputError(f"the logs contain no usable response: {summary.explain_empty()}")
     return frames
@@ -285,7 +287,7 @@ def write_features(
     split: bool = False,
     inputs: Sequence[str | Path] = (),
 ) -> list[Path]:
-    """Write features, with the columns LOGPROBS and further `facts` about them, to a file for `read_features`.
+    """Write features to a file for `read_features`, whose metadata are the columns LOGPROBS and further `facts`.
 
     With `split` each kind of log-probabilities gets a file of its own, `NAME-top5.parquet`. Returns the files.
     Raises InputError for several kinds without `split`, because they are not comparable, and if an output is an input.
@@ -334,7 +336,10 @@ def _has_kind(kind: LogprobsKind) -> pl.Expr:
 
 
 def _count_kinds(features: pl.DataFrame) -> dict[LogprobsKind, int]:
-    """The number of responses of each kind, without those that have no features, unless none has any."""
+    """The number of responses of each kind of log-probabilities.
+
+    Responses without features do not count, unless none has features.
+    """
     usable = features.filter(pl.col("reason").is_null())
     counted = usable if len(usable) else features
     counts = counted.group_by(LOGPROBS, maintain_order=True).len()
@@ -394,5 +399,6 @@ def features(traces: Replies, vocabulary: int | None = None, signals: Sequence[s
         ('gsm8k-00000', ...)
     """
     frame = traces if isinstance(traces, pl.DataFrame | pl.LazyFrame) and is_traces(traces) else read_replies(traces)
-    computed, names = compute_features(frame, vocabulary), list_names(signals, "signals", "names")
+    computed = compute_features(frame, vocabulary)
+    names = list_names(signals, "signals", "names")
     return add_signals(computed, frame.lazy().collect(), names) if names else computed

@@ -35,8 +35,9 @@ def join_witnesses(
 ) -> WitnessedRows:
     """The responses that have features and a witness, in the domains of `training`.
 
-    `responses` have features, the label by people, and their domain in the column `domain`. Those of another model or
-    with other log-probabilities than `kind`, which the estimator is for, do not count.
+    A witness is a model whose verdicts, or answers to the same questions, stand in for labels; `judged` are their
+    files or tables. `responses` have features, the label by people, and their domain in the column `domain`. Those of
+    another model or with other log-probabilities than `kind`, the estimator's values by column, do not count.
 
     Raises InputError if no response with a label has a verdict.
     """
@@ -90,12 +91,12 @@ def join_witnesses(
 
 
 def _name_value_column(number: int) -> str:
-    """The column with what a witness says."""
+    """The column with what the witness of this number says, from 0 (incorrect) to 1."""
     return f"(value {number})"
 
 
 def _name_weight_column(number: int) -> str:
-    """The column with the weights of a witness's sample."""
+    """The column with the weights of a witness's sample: how many responses each one represents."""
     return f"(weight {number})"
 
 
@@ -127,7 +128,7 @@ def _combine_samples(rows: pl.DataFrame, domain: str, n_witnesses: int) -> pl.Da
 
 
 def _join_values(responses: pl.DataFrame, witness: pl.DataFrame) -> pl.Series:
-    """What a witness says of each response, (n_rows,); null where it says nothing."""
+    """What a witness says of each response, (n_rows,); null where it says nothing. It is joined like a label."""
     return add_labels(responses, witness.with_columns(label=VALUE))["label"].cast(pl.Float64)
 
 

@@ -143,12 +143,14 @@ def _read_files(judged: Any, scorer: str | None) -> list[LabelFile]:
 
 
 def _complete_rows(file: LabelFile) -> pl.DataFrame:
-    """The rows of a file that say something, with all columns of a witness, and their numbers in the file.
+    """The rows of a file with the columns `label`, VALUE and _OPTIONAL_COLUMNS without PROBABILITY.
 
-    Raises InputError, which begins with the file and the number of the row.
+    A probability without a label also gives the label. Raises InputError, which begins with the file and the number of
+    the row, for a value that is not allowed.
     """
-    marks = [name for name in (JUDGE, WITNESS) if name in file.rows.columns]
-    rows = check_labels(file.rows.drop(marks), file.name).with_columns(file.rows.select(marks))
+    # `check_labels` refuses labels by a model.
+    model_columns = [name for name in (JUDGE, WITNESS) if name in file.rows.columns]
+    rows = check_labels(file.rows.drop(model_columns), file.name).with_columns(file.rows.select(model_columns))
     for name, dtype in _OPTIONAL_COLUMNS.items():
         if name not in rows.columns:
             rows = rows.with_columns(pl.lit(None, dtype).alias(name))
@@ -176,6 +178,7 @@ def _complete_rows(file: LabelFile) -> pl.DataFrame:
 
 
 def _replace_blank(name: str) -> pl.Expr:
+    """A column of texts without spaces around them, null for a blank one."""
     stripped = pl.col(name).str.strip_chars()
     return pl.when(stripped != "").then(stripped).alias(name)
 
@@ -190,7 +193,7 @@ def _refuse_first(file: str, rows: pl.DataFrame, is_wrong: pl.Expr, name: str, e
 
 
 def _merge_parts(kind: WitnessKind, model: str | None, files: Sequence[LabelFile]) -> Witness:
-    """The witness whose rows these files have."""
+    """The witness of this kind and model, of which `files` have the rows."""
     sources = tuple(dict.fromkeys(file.name for file in files))
     name = name_witness(kind, model)
     columns = [*RESPONSE, LABEL_QUESTION, LABELLED_AT, "label", VALUE, WEIGHT, COMPARABLE]
@@ -225,7 +228,10 @@ def _refuse_people_labels(file: LabelFile, labels: pl.DataFrame) -> None:
 
 
 def _list_samples(files: Sequence[pl.DataFrame], key: Sequence[str]) -> pl.DataFrame | None:
-    """The SAMPLES of each response; null if not more than one of the files has weights."""
+    """The SAMPLES of each response, by the columns `key`: a list of structs of SAMPLE (the file's number) and WEIGHT.
+
+    `files` are the rows of one witness in each of its files. None if not more than one of them has weights.
+    """
     parts = [
         file.drop_nulls([*key, WEIGHT]).select(*key, pl.lit(number, pl.Int64).alias(SAMPLE), WEIGHT)
         for number, file in enumerate(files)

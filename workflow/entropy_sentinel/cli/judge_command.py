@@ -138,7 +138,7 @@ def _print_summary(result: "JudgedSample", output: Path) -> None:
 
 
 def _make_summary(result: "JudgedSample") -> dict[str, Any]:
-    """The numbers of labels, and their costs."""
+    """What `--json` prints: the numbers of labels by verdict, the costs, notices, and what an interruption left out."""
     true, false, without = result.counts
     usd: dict[str, Any] = {"usd": result.usd, "notices": list(result.notices)}
     stopped = result.interruption

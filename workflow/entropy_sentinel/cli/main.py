@@ -55,7 +55,7 @@ class CommandGroup(TyperGroup):
 
 
 def _group_by_panel(parameters: Iterable[Any], context: Any) -> _HelpSections:
-    """The help of each parameter by section: arguments, panels, other options."""
+    """The help of each parameter, pairs of its name and text, by section: arguments, panels, other options."""
     sections: _HelpSections = {"Arguments": []}
     other_options: _HelpSections = {"Options": []}
     for parameter in parameters:
@@ -99,6 +99,7 @@ app = typer.Typer(
 
 
 def _add_command(parent: typer.Typer, name: str, command: Callable[..., None] | typer.Typer) -> None:
+    """Add a subcommand in its section of the help; errors of the package's own functions get a guard."""
     section = _LOGS if name in _LOG_COMMANDS else _STUDIES
     if not isinstance(command, typer.Typer) and is_built_in("commands", name):
         command = guard_command(command)
@@ -127,6 +128,7 @@ for name, command in COMMANDS.items():
 
 
 def _show_version(wanted: bool) -> None:
+    """Print the version and exit, if the option `--version` is given."""
     if wanted:
         typer.echo(f"entropy-sentinel {__version__}")
         raise typer.Exit

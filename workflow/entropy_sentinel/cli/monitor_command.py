@@ -128,6 +128,7 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
 
 
 def _choose_status(result: "Monitored", has_failures: bool) -> int:
+    """The first exit status of PRECEDENCE that applies, or 0; `has_failures` says whether an output failed."""
     has_new_alerts, has_no_usable_slice = result.calling, result.silent
     applies = {
         ALERT: has_new_alerts,
@@ -159,9 +160,10 @@ def _write_outputs(result: "Monitored", targets: dict[str, Any]) -> Iterator[str
 
 
 def _resolve_sources(targets: dict[str, Any], inputs: list[Path], logs: list[str]) -> list[Path]:
-    """The log files; raise an error without any, or for an output that is an input or has another suffix.
+    """The log files that `logs` name; raise InputError without any, or for an output that is an input.
 
-    `inputs` are the other files that are read.
+    `targets` are the outputs by name, None if not requested, whose paths are checked; `inputs` are the other files that
+    are read.
     """
     from entropy_sentinel.core.errors import InputError
     from entropy_sentinel.core.whole_files import check_outputs

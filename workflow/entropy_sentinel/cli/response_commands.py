@@ -328,7 +328,7 @@ def sample(
 
 
 def _make_json(chosen: "Sample") -> dict[str, Any]:
-    """A sample as JSON-serialisable values."""
+    """What `sample --json` prints: tables as lists of rows, None where there is none."""
     from dataclasses import asdict
 
     def rows(frame: "pl.DataFrame | None") -> list[dict[str, Any]] | None:
@@ -348,7 +348,10 @@ def _make_json(chosen: "Sample") -> dict[str, Any]:
 def _print_sample(
     chosen: "Sample", by: list[str], output: Path | None, to_judge: Path | None, html: Path | None, kept: int
 ) -> None:
-    """Print the tables, what they assume, where the responses are, and the commands that follow."""
+    """Print the tables, what they assume, where the responses are, and the commands that follow.
+
+    `kept` is the number of labels that `output` already had.
+    """
     from entropy_sentinel.monitor.labelling.sample_plan import (
         explain_sample,
         make_prospect_table,
@@ -379,7 +382,7 @@ def _print_sample(
 
 
 def _list_next_commands(chosen: "Sample", by: list[str], output: Path | None, to_judge: Path) -> list[str]:
-    """The commands for the judge and with the labels."""
+    """The two commands that follow: one that has the judge answer, and one that uses its verdicts with the labels."""
     from shlex import quote
 
     budget = chosen.judge_budget

@@ -85,7 +85,7 @@ def _rank_panel(parameter: inspect.Parameter) -> int:
 def _make_parameter(
     options: type[Options], name: str, field: FieldInfo, defaults: Mapping[str, Any]
 ) -> inspect.Parameter:
-    """The command's option for the field `name`."""
+    """The command's option for the field `name`; `defaults` replace that of the class, ... makes it required."""
     cli_option, is_switch = get_cli_option(field), field.annotation is bool
     names = [f"--{name.replace('_', '-')}"]
     if cli_option.singular:
@@ -159,7 +159,7 @@ def announce_work(activity: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def show_progress(on: str, module: str) -> Iterator[None]:
-    """Say on a terminal, every PATIENCE_S at most, how far a block is: the last record of a module's log."""
+    """Say on a terminal, every PATIENCE_S at most, how far a block is: `on` and the last record of a module's log."""
     logger = logging.getLogger(module)
     level, progress = logger.level, _Progress(on)
     if sys.stderr.isatty():

@@ -156,10 +156,12 @@ def features(
 
 
 def _split_names(text: str | None) -> list[str] | None:
+    """The names in a list such as `A,B`; None if the option is not given."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _show_summary(summary: "LogSummary") -> None:
+    """Print what was read and what could not be read, to standard error."""
     from rich.table import Table
 
     from entropy_sentinel.core.printable import make_one_line
@@ -221,9 +223,14 @@ def fit(
     check_outputs({"--output": output, "--page": page}, inputs)
     limits = {name: options.pop(name) for name in Limits.model_fields}
     people_labels = read_people_labels(labels, options["scorer"]) if labels else None
-    asked = [REQUEST, *([QUESTION] if people_labels is not None and LABEL_QUESTION in people_labels.columns else [])]
+    # The request tells which responses are dependent; labels with a question may be joined by it.
+    extra_columns = [REQUEST]
+    if people_labels is not None and LABEL_QUESTION in people_labels.columns:
+        extra_columns.append(QUESTION)
     with announce_work("reading the logs"):
-        features = coerce_features(files, extra_signals(estimator), OneModel(people_labels), further=asked, **options)
+        features = coerce_features(
+            files, extra_signals(estimator), OneModel(people_labels), further=extra_columns, **options
+        )
     witnesses = read_witnesses(judged, options["scorer"], people_labels) if judged else None
     columns: dict[str, Any] = {"domain": domain, "group": group, "cluster": cluster}
     with announce_work("fitting, and validating on each labelled domain"), show_progress("validating", validating):

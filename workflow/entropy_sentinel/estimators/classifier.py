@@ -33,7 +33,7 @@ class FittedGrid(Protocol):
         """P(correct) for each setting, (n_settings, n_rows)."""
 
     def classifier(self, place: int) -> Classifier:
-        """The classifier of one setting."""
+        """The classifier of one setting, by its position in the grid."""
 
 
 # x (n_rows, n_features), y (n_rows,), balanced, grid
@@ -80,10 +80,10 @@ class Calibrated:
     regressions: tuple[Isotonic, ...]
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        of_folds = []
+        fold_probabilities = []
         for classifier, regression in zip(self.classifiers, self.regressions, strict=True):
-            of_folds.append(regression(calibration_scores(classifier, x)))
-        p = np.mean(of_folds, axis=0)
+            fold_probabilities.append(regression(calibration_scores(classifier, x)))
+        p = np.mean(fold_probabilities, axis=0)
         return np.column_stack([1 - p, p])
 
 
@@ -113,18 +113,24 @@ SAVED = (ProbabilityEstimator, Scaling, Calibrated, Isotonic)
 def fit_configuration(
     name: str, rows: TrainingRows, grid: Sequence[dict[str, Any]], fit_grid: FitGrid
 ) -> ProbabilityEstimator:
-    """Fit one of the 48 configurations; raises CannotFit for too few rows of a class."""
+    """Fit one of the 48 configurations of classifier, features, balancing and calibration.
+
+    `fit_grid` fits the classifier with each setting of `grid`. Raises CannotFit for too few rows of a class.
+    """
     configuration = parse_configuration(name)
     rows.require_both_classes()
     features = FEATURE_SETS[configuration.features]
     x = rows.scaled(features)
     chosen = grid[0]
     if configuration.isotonic or len(grid) > 1:
+        # The configuration without calibration searches the same grid, so they share the result.
         search = replace(configuration, isotonic=False).name
-        chosen, of_folds = rows.once(search, lambda: _search_grid(x, rows, configuration.balanced, grid, fit_grid))
+        chosen, fold_classifiers = rows.once(
+            search, lambda: _search_grid(x, rows, configuration.balanced, grid, fit_grid)
+        )
     classifier: Classifier
     if configuration.isotonic:
-        classifier = _calibrate_folds(of_folds, x, rows)
+        classifier = _calibrate_folds(fold_classifiers, x, rows)
     else:
         classifier = fit_grid(x, rows.y, configuration.balanced, [chosen]).classifier(0)
     return ProbabilityEstimator(name, rows.scaling(features), classifier, chosen)
@@ -133,9 +139,9 @@ def fit_configuration(
 def _search_grid(
     x: np.ndarray, rows: TrainingRows, balanced: bool, grid: Sequence[dict[str, Any]], fit_grid: FitGrid
 ) -> tuple[dict[str, Any], list[Classifier]]:
-    """The setting with the largest mean ROC-AUC over the folds, the first of equals; its classifiers by fold.
+    """The setting with the largest mean ROC-AUC over the folds, the first of equals, and its classifiers by fold.
 
-    `x` is (n_rows, n_features).
+    `x` is (n_rows, n_features). A grid of one setting is fitted but not compared.
     """
     grids_by_fold, areas = [], []
     for train, test in rows.splits:
@@ -147,11 +153,12 @@ def _search_grid(
     return grid[best], [fitted.classifier(best) for fitted in grids_by_fold]
 
 
-def _calibrate_folds(of_folds: Sequence[Classifier], x: np.ndarray, rows: TrainingRows) -> Calibrated:
+def _calibrate_folds(fold_classifiers: Sequence[Classifier], x: np.ndarray, rows: TrainingRows) -> Calibrated:
+    """Fit an isotonic regression on each fold's held-out rows; `x` is (n_rows, n_features)."""
     regressions = []
-    for classifier, (_, test) in zip(of_folds, rows.splits, strict=True):
+    for classifier, (_, test) in zip(fold_classifiers, rows.splits, strict=True):
         regressions.append(Isotonic.fit(calibration_scores(classifier, x[test]), rows.y[test]))
-    return Calibrated(tuple(of_folds), tuple(regressions))
+    return Calibrated(tuple(fold_classifiers), tuple(regressions))
 
 
 def calibration_scores(classifier: Classifier, x: np.ndarray) -> np.ndarray:

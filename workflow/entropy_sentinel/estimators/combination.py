@@ -48,21 +48,22 @@ class Combination(Estimator):
 
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
         estimates = np.empty((len(means), len(self.members)))
+        # Each member has one value per response, and so one column of the means.
         for place, member in enumerate(self.members):
             estimates[:, place] = member.accuracies_of(means[:, place : place + 1])
         return _SUMMARIES[self.summary](estimates, axis=1)
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
-        of_rankers = []
+        ranker_probabilities = []
         for ranker in self.rankers:
             p = ranker.p_correct(features)
             if p is not None:
-                of_rankers.append(p)
-        return np.asarray(np.mean(of_rankers, axis=0)) if of_rankers else None
+                ranker_probabilities.append(p)
+        return np.asarray(np.mean(ranker_probabilities, axis=0)) if ranker_probabilities else None
 
 
 def default_candidate(rows: TrainingRows) -> str:
-    """The candidate that is taken without a reason for another: the first that these rows allow.
+    """The candidate of `recommended` without a reason for another: the first, or with few domains the second.
 
     A held-out domain counts, so that the validation takes what is taken on all domains.
     """
@@ -115,14 +116,15 @@ def leave_one_out_errors(rows: TrainingRows) -> dict[str, np.ndarray]:
         features, true = rows.features.filter(left_out), rows.y[left_out].mean()
         for candidate in CANDIDATES:
             fitted = training.fit(candidate)
+            # A candidate that cannot be fitted on all domains cannot be recommended.
             if isinstance(fitted, FitFailure) or isinstance(rows.fit(candidate), FitFailure):
                 errors[candidate].append(math.nan)
             else:
                 errors[candidate].append(abs(fitted.accuracy(features) - true))
     always_fitted = {}
-    for candidate, of_domains in errors.items():
-        if not np.isnan(of_domains).any():
-            always_fitted[candidate] = np.array(of_domains)
+    for candidate, domain_errors in errors.items():
+        if not np.isnan(domain_errors).any():
+            always_fitted[candidate] = np.array(domain_errors)
     return always_fitted
 
 
@@ -175,7 +177,7 @@ def fit(name: str, rows: TrainingRows) -> Estimator:
 
 
 def _recommend_method(name: str, rows: TrainingRows) -> Recommended:
-    """Choose among `CANDIDATES` on these rows, and fit the chosen one on all of them."""
+    """Choose among `CANDIDATES` on these rows, or take the default with few domains; fit the method on all rows."""
     n_domains = len(np.unique(rows.domains))
     default = default_candidate(rows)
     if n_domains + rows.n_left_out < FEWEST_TO_CHOOSE:
@@ -185,6 +187,6 @@ def _recommend_method(name: str, rows: TrainingRows) -> Recommended:
     else:
         errors = leave_one_out_errors(rows)
         method, reason = choose_candidate(errors)
-        means = {candidate: round(float(of_domains.mean()), 4) for candidate, of_domains in errors.items()}
+        means = {candidate: round(float(domain_errors.mean()), 4) for candidate, domain_errors in errors.items()}
         why = {"domains": n_domains, "reason": reason, "leave_one_out_aee": means}
     return Recommended(name, rows.require(method), rows.require(default), why)

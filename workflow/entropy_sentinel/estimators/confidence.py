@@ -22,7 +22,10 @@ Confidence = str | Estimator
 
 
 def fit_confidence(source: str, rows: TrainingRows) -> Confidence:
-    """The confidence with this name, fitting its estimator on the rows. Raises CannotFit with the reason."""
+    """The confidence with this name: a signal's name as it is, or the estimator of this name, fitted on the rows.
+
+    Raises CannotFit with the reason.
+    """
     if source in SIGNALS:
         return source
     return rows.require(source)
@@ -78,6 +81,7 @@ def fit(name: str, rows: TrainingRows) -> Atc | Doc:
     if family == "doc":
         return Doc(name, fitted, rows.accuracy - float(values.mean()))
     n_correct = int(rows.y.sum())
+    # As many rows as are correct are above it or tied with it; without a correct row, it is the largest value.
     threshold = np.sort(values)[::-1][max(n_correct, 1) - 1]
     above, tied = int((values > threshold).sum()), int((values == threshold).sum())
     return Atc(name, fitted, float(threshold), (n_correct - above) / tied)

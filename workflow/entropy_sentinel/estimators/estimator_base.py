@@ -33,7 +33,7 @@ class Fits(Protocol):
 
 
 def _check_values(compute_values: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """A family's `values`, which raises ExtensionError if they are not (n_rows, n_values)."""
+    """Wrap a family's method `values` so that it raises ExtensionError for a result that is not (n_rows, n_values)."""
 
     @wraps(compute_values)
     def compute_columns(self: "Estimator", features: pl.DataFrame) -> np.ndarray:
@@ -49,7 +49,10 @@ def _check_values(compute_values: Callable[..., np.ndarray]) -> Callable[..., np
 
 
 def _check_accuracies(compute_accuracies: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """A family's `accuracies_of`, which raises ExtensionError if it takes or returns another shape."""
+    """Wrap a family's method `accuracies_of` so that it raises ExtensionError for arrays of another shape.
+
+    It takes (n_slices, n_values) and returns (n_slices,).
+    """
 
     @wraps(compute_accuracies)
     def compute_vector(self: "Estimator", means: np.ndarray) -> np.ndarray:
@@ -115,6 +118,7 @@ class Estimator(ABC):
 
         By default it is the mean of the only value; a family with several values says how they make an accuracy.
         """
+        # Several values have the wrong shape here, which the check of an extension's family refuses.
         return means[:, 0] if means.shape[1] == 1 else means
 
     def accuracy_of(self, mean: np.ndarray) -> float:

@@ -14,6 +14,7 @@ from entropy_sentinel.estimators.family_declaration import EstimatorFamily
 from entropy_sentinel.features.feature_registry import CATALOGUE, FEATURE_SETS
 from entropy_sentinel.signal_families.signal_registry import SIGNALS
 
+# The titles of estimators that use one signal alone, by the signal.
 _ALONE = {name: signal.alone or signal.title for name, signal in SIGNALS.items()}
 # DoC adds the change of a signal's mean to an accuracy, so its signals must be in [0, 1]; these are.
 _SHARES = tuple(name for name, signal in SIGNALS.items() if signal.share)
@@ -58,6 +59,7 @@ def _load_confidence() -> ModuleType:
 
 
 def _declare_classifier(name: str, meaning: str, load: Callable[[], ModuleType]) -> EstimatorFamily:
+    """The family of all configurations with this classifier; `load` imports the module that fits them."""
     configurations = [configuration for configuration in CONFIGURATIONS if configuration.classifier == name]
     signals = {configuration.name: FEATURE_SETS[configuration.features] for configuration in configurations}
     return EstimatorFamily(
@@ -66,6 +68,7 @@ def _declare_classifier(name: str, meaning: str, load: Callable[[], ModuleType])
 
 
 def _pair_with_prefix(prefix: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """By the estimator PREFIX-NAME, the signal or member NAME that it is made of."""
     return {f"{prefix}-{name}": (name,) for name in names}
 
 

@@ -96,7 +96,7 @@ def save_estimator(
 
 
 def _choose_magic(validation: Validation | None) -> bytes:
-    """The first line of an estimator's file."""
+    """The first line of an estimator's file: with witnesses, that of the version that earlier releases refuse."""
     return _MAGIC_WITH_JUDGE if validation and validation.witnesses else MAGIC
 
 

@@ -81,6 +81,7 @@ def _index_families(families: Iterable[EstimatorFamily]) -> dict[str, EstimatorF
 
 
 def _declared_in(family: EstimatorFamily) -> str:
+    """The name of the module that declares a family, for messages."""
     return extensions.get_module_name(_KIND, family.name)
 
 

@@ -148,7 +148,7 @@ class Fitting:
 
     @classmethod
     def from_settings(cls, settings: "Mapping[str, Any] | Fitting") -> "Fitting":
-        """The fitting part of `EstimationSettings`."""
+        """The fields of a fit from a mapping that has them, such as EstimationSettings; a `Fitting` as it is."""
         if isinstance(settings, Fitting):
             return settings
         return cls(**{field.name: settings[field.name] for field in fields(cls)})
@@ -194,4 +194,4 @@ def group_file(group: str) -> str:
     if len(group) <= _LONGEST_FILE_NAME:
         return group
     digest = hashlib.sha256(group.encode()).hexdigest()[:12]
-    return f"{group[: _LONGEST_FILE_NAME - 13]}-{digest}"
+    return f"{group[: _LONGEST_FILE_NAME - 1 - len(digest)]}-{digest}"

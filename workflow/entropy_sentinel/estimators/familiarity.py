@@ -58,6 +58,7 @@ _Distances = list[Annotated[float, Strict(), Field(le=1)] | None]
 class Familiarity:
     """The states of the labelled domains, (n_domains, 1 + BUCKETS) (`features.hashed_tokens.count_buckets`).
 
+    A state is the number of responses, then the number of those with each bucket, a hash of words or tokens.
     `names` (n_domains,) are the domains, `groups` (n_domains,) their groups, by default each its own; `kind` is what
     the buckets were made of. `stored` (n_domains,) is `left_out` from the estimator's file, if it has that.
     """
@@ -76,8 +77,8 @@ class Familiarity:
             raise ValueError("must have a name and a group for each domain")
         if self.stored is not None and len(self.stored) != n_domains:
             raise ValueError("must have a distance for each domain")
-        n_of = self.domains[:, :1]
-        if (n_of < 2).any() or (self.domains[:, 1:] > n_of).any():
+        n_responses = self.domains[:, :1]
+        if (n_responses < 2).any() or (self.domains[:, 1:] > n_responses).any():
             raise ValueError("must have domains of 2 responses or more, and no count above their number")
         return self
 
@@ -90,18 +91,17 @@ class Familiarity:
         kinds = buckets[KIND].drop_nulls().unique().to_list()
         if len(kinds) != 1:
             return None
-        every = np.asarray(domains, dtype=str)
-        names, first, domain_numbers = np.unique(every, return_index=True, return_inverse=True)
+        names, first, domain_numbers = np.unique(np.asarray(domains, dtype=str), return_index=True, return_inverse=True)
         states = count_buckets(buckets[COLUMN], domain_numbers, len(names))
-        of_groups = names if groups is None else np.asarray(groups, dtype=str)[first]
-        enough = states[:, 0] > 1
+        domain_groups = names if groups is None else np.asarray(groups, dtype=str)[first]
+        enough = states[:, 0] > 1  # a variance needs two responses
         if not enough.any():
             return None
-        return cls(tuple(names[enough].tolist()), states[enough], tuple(of_groups[enough].tolist()), kinds[0])
+        return cls(tuple(names[enough].tolist()), states[enough], tuple(domain_groups[enough].tolist()), kinds[0])
 
     @cached_property
     def left_out(self) -> np.ndarray:
-        """F of each labelled domain from those of other groups, (n_domains,); NaN if there are none."""
+        """The distance F of each labelled domain from the domains of other groups, (n_domains,); NaN without others."""
         if self.stored is not None:
             return self.stored
         groups = np.asarray(self.groups)
@@ -114,14 +114,17 @@ class Familiarity:
 
     @property
     def limit(self) -> float:
-        """The largest F of a slice that is not unfamiliar."""
+        """The largest distance F from the labelled domains of a slice that is not unfamiliar.
+
+        Domains with few responses do not set it, because their distances are uncertain.
+        """
         distances = self.left_out[(self.domains[:, 0] >= FEWEST) & np.isfinite(self.left_out)]
         return FACTOR * max(FLOOR, float(distances.max())) if len(distances) else ALONE
 
     def distances(self, states: np.ndarray) -> np.ndarray:
-        """F of slices from the nearest mixture of labelled domains; NaN with fewer than FEWEST responses.
+        """The distance F of slices from the nearest mixture of labelled domains, (n_slices,).
 
-        `states` are (n_slices, 1 + BUCKETS).
+        It is NaN with fewer than FEWEST responses. `states` are (n_slices, 1 + BUCKETS).
         """
         distances = np.full(len(states), np.nan)
         for place, state in enumerate(states):
@@ -174,24 +177,32 @@ class Familiarity:
 
     @cached_property
     def _weights(self) -> np.ndarray:
+        """The weight of each bucket, (BUCKETS,): 1 / its mean variance within the labelled domains."""
         shares = self.domains[:, 1:] / self.domains[:, :1]
         weights: np.ndarray = 1 / ((shares * (1 - shares)).mean(axis=0) + _EPSILON)
         return weights
 
     @cached_property
     def _domain_statistics(self) -> tuple[np.ndarray, np.ndarray, Mixtures]:
-        """The shares of responses with each bucket, the unbiased variance of the words, and the mixtures."""
-        n_of = self.domains[:, 0]
-        q = self.domains[:, 1:] / n_of[:, None]
-        variances = (self._weights * q * (1 - q)).sum(axis=1) * n_of / (n_of - 1)
+        """What `_distance` needs of the labelled domains.
+
+        The share of responses with each bucket, (n_domains, BUCKETS); the unbiased variance of the words, (n_domains,);
+        and the solver of mixtures of these shares.
+        """
+        n_responses = self.domains[:, 0]
+        q = self.domains[:, 1:] / n_responses[:, None]
+        variances = (self._weights * q * (1 - q)).sum(axis=1) * n_responses / (n_responses - 1)
         return q, variances, Mixtures((q * np.sqrt(self._weights)).T)
 
     def _distance(self, state: np.ndarray, candidates: np.ndarray | None = None) -> float:
-        """F of a state, (1 + BUCKETS,) with at least 2 responses, from the mixtures of domains.
+        """The distance F of a slice from the nearest mixture of domains: the share of variance that is between them.
 
-        `candidates` (n_domains,) tells which domains a mixture may have; by default all.
+        `state`, (1 + BUCKETS,), has the slice's number of responses, at least 2, and of those with each bucket.
+        `candidates`, (n_domains,) bool, are the domains that a mixture may have; by default all.
         """
-        weights, (q, domain_variances, mixtures) = self._weights, self._domain_statistics
+        weights = self._weights
+        q, domain_variances, mixtures = self._domain_statistics
+        # Numbers of responses, of the slice and of each domain.
         n, n_of = int(state[0]), self.domains[:, 0]
         p = state[1:] / n
         shares = mixtures.find_shares(p * np.sqrt(weights), candidates)
@@ -200,6 +211,7 @@ class Familiarity:
         slice_variance = (weights * p * (1 - p)).sum() * n / (n - 1)
         mixture_variance = (weights * mixture * (1 - mixture)).sum()
         apart = (weights * (p - mixture) ** 2).sum()
+        # Without what chance adds to `apart`, by the numbers of responses.
         between = apart - slice_variance / n - (shares**2 * domain_variances / n_of).sum()
         within = slice_variance + mixture_variance
         if between <= 0 and within <= 0:
@@ -208,11 +220,12 @@ class Familiarity:
 
 
 def residuals_if_unfamiliar(n_domains: int) -> Residuals:
-    """What intervals of unfamiliar slices rest on: no errors, and the prior of such errors."""
+    """What intervals of unfamiliar slices rest on: no errors on labelled domains, but a prior of errors this large."""
     return Residuals((), true=(), n=(), n_training=max(n_domains, 2), prior=PRIOR)
 
 
 def _explain_distance(distance: float, limit: float) -> str:
+    """The reason of the flag of an unfamiliar slice."""
     return (
         f"unlike anything labelled (distance {distance:.2f}, limit {limit:.2f}). Do not use its estimate; label some "
         "of its responses: `sample` puts it first"

@@ -107,6 +107,7 @@ class FitMetadata(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _require_logprobs(cls, data: Any) -> Any:
+        """Refuse fields without the kind of log-probabilities, unless the estimator could not be fitted."""
         if isinstance(data, dict) and data.get("logprobs") is None:
             if not data.get("reason"):
                 raise ValueError("'logprobs' must be set")
@@ -116,6 +117,7 @@ class FitMetadata(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _split_group(cls, data: Any) -> Any:
+        """Fill in `domains` from `group`, because a file has them only if a name contains `+`."""
         if isinstance(data, dict) and not data.get("domains") and isinstance(data.get("group"), str):
             data = data | {"domains": _split_domains(data["group"])}
         return data
@@ -214,6 +216,6 @@ def count_validations(metadata: FitMetadata, previous: FitMetadata | None) -> in
 
 
 def _held_out(metadata: FitMetadata) -> dict[str, tuple[int, float | None, float]]:
-    """Number of labels, estimated and true accuracy of each domain of the validation."""
+    """By domain of the validation: number of labels, estimated accuracy (None if it does not count), true accuracy."""
     domains = metadata.validation.domains if metadata.validation else ()
     return {domain.domain: (domain.n, domain.estimated, domain.true) for domain in domains}

@@ -54,6 +54,8 @@ class NestedForests:
 
     A tree stops at nodes that are too deep or have too few rows; above them its splits do not depend on these limits.
     So these forests differ from forests grown per setting only in their random numbers.
+
+    levels: (n_nodes,) the depth of each node of `widest`, sizes: (n_nodes,) its number of rows, grid: the settings.
     """
 
     widest: Forest
@@ -70,9 +72,10 @@ class NestedForests:
         return self.widest.mean(stopped, x).T
 
     def classifier(self, place: int) -> Forest:
-        """The forest of one setting."""
+        """The forest of one setting, by its position in the grid."""
         max_depth, min_split = self.grid[place]["max_depth"], self.grid[place]["min_samples_split"]
         nodes, numbers = self.widest.nodes.copy(), np.arange(len(self.levels), dtype=np.uint32)
+        # A leaf is its own left child.
         stops = (self.levels >= max_depth) | (self.sizes < min_split) | (nodes["left"] == numbers)
         # Nodes at which trees stop become leaves.
         nodes["left"][stops] = numbers[stops]
@@ -85,9 +88,10 @@ class NestedForests:
             kept[parents] = True
             lefts = nodes["left"][parents[~stops[parents]]]
             parents = np.concatenate([lefts, lefts + 1])
-        new = np.cumsum(kept, dtype=np.uint32) - 1
-        nodes["left"] = new[nodes["left"]]
-        return Forest(nodes[kept], self.widest.values[kept], new[self.widest.roots], int(self.levels[kept].max()))
+        new_numbers = np.cumsum(kept, dtype=np.uint32) - 1
+        nodes["left"] = new_numbers[nodes["left"]]
+        roots, depth = new_numbers[self.widest.roots], int(self.levels[kept].max())
+        return Forest(nodes[kept], self.widest.values[kept], roots, depth)
 
 
 SAVED = (*CONFIGURATION, Forest)
@@ -111,10 +115,12 @@ def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[Settin
     min_split = min(setting["min_samples_split"] for setting in grid)
     columns = _cast_float32(x.T)
     counts, splitter_seeds = _draw_rows(len(y), grid[0]["n_estimators"], seed)
-    most = len(splitter_seeds) * min(2 * len(y), 2 ** (max_depth + 1))
-    nodes, values, roots = np.empty(most, NODE), np.empty(most), np.empty(len(splitter_seeds), np.uint32)
-    levels, sizes = np.empty((2, most), np.int32)
-    order, n_tried = np.argsort(columns, axis=1).astype(np.int32), int(np.sqrt(len(columns)))
+    # A binary tree has fewer nodes than twice its leaves, and than 2 to the number of its levels.
+    most_nodes = len(splitter_seeds) * min(2 * len(y), 2 ** (max_depth + 1))
+    nodes, values, roots = np.empty(most_nodes, NODE), np.empty(most_nodes), np.empty(len(splitter_seeds), np.uint32)
+    levels, sizes = np.empty((2, most_nodes), np.int32)
+    order = np.argsort(columns, axis=1).astype(np.int32)
+    n_tried = int(np.sqrt(len(columns)))  # features per split, as scikit-learn's default
     limits = (max_depth, min_split, n_tried)
     n_nodes = grow_forest(
         columns, order, y, counts, balanced, *limits, splitter_seeds, nodes, values, levels, sizes, roots

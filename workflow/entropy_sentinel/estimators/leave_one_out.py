@@ -52,10 +52,12 @@ def validate_estimator(
 def _hold_out(
     rows: TrainingRows, name: str, units: np.ndarray, witnessed_rows: WitnessedRows | None
 ) -> tuple[tuple[Domain, ...], tuple[WitnessSummary, ...]]:
-    """Each domain, estimated without its unit (the domain itself or its group), and what witnesses are worth.
+    """Each domain, estimated without its unit (the domain itself or its group), and a summary of each witness.
 
-    `units` is (n_rows,).
+    `units`, (n_rows,), are the domains or groups. A witness is a judge or another model, whose verdicts, corrected by
+    labels, give the true accuracy of a domain with few labels; without `witnessed_rows`, there is none.
     """
+    # By domain, the witnesses that count there.
     judged = witnessed_rows.counted_domains() if witnessed_rows is not None else dict[str, tuple[int, ...]]()
     domains: list[Domain] = []
     estimates: dict[str, WitnessedEstimate] = {}
@@ -66,13 +68,15 @@ def _hold_out(
                 estimates[domain.domain] = witnessed_rows.estimate(domain.domain, judged[domain.domain], fitted)
     if witnessed_rows is None:
         return tuple(domains), ()
-    found = None
+    accuracies = None
     if estimates:
-        found = estimate_accuracies([one.domain for one in estimates.values()], witnessed_rows.recognises)
-    if found is None:
+        accuracies = estimate_accuracies([one.domain for one in estimates.values()], witnessed_rows.recognises)
+    if accuracies is None:  # too few labels have a verdict
         return tuple(map(_drop_verdicts, domains)), witnessed_rows.summarise()
     positions = {domain.domain: position for position, domain in enumerate(domains)}
-    for (domain_name, estimate), true, noise in zip(estimates.items(), found.accuracies, found.variances, strict=True):
+    for (domain_name, estimate), true, noise in zip(
+        estimates.items(), accuracies.accuracies, accuracies.variances, strict=True
+    ):
         position = positions[domain_name]
         domains[position] = replace(
             domains[position],
@@ -82,11 +86,11 @@ def _hold_out(
             n_judged=estimate.n_judged,
             noise=float(noise),
         )
-    return tuple(domains), witnessed_rows.summarise(found.worth, found.powers, found.counts)
+    return tuple(domains), witnessed_rows.summarise(accuracies.worth, accuracies.powers, accuracies.counts)
 
 
 def _drop_verdicts(domain: Domain) -> Domain:
-    """A domain whose verdicts cannot count: with too few labels, it does not count."""
+    """The domain if its judge's verdicts cannot be used: without an estimate if its labels alone are too few."""
     if domain.estimated is None or domain.n >= FEWEST_LABELS:
         return domain
     return replace(domain, estimated=None, reason=explain_few_labels(domain.n), scored=None)
@@ -95,10 +99,10 @@ def _drop_verdicts(domain: Domain) -> Domain:
 def _refit_units(
     rows: TrainingRows, name: str, units: np.ndarray, judged: set[str]
 ) -> Iterator[tuple[Domain, Estimator | None]]:
-    """Yield each domain, estimated without its unit, and the estimator fitted without it; those in `judged` count.
+    """Yield each domain, estimated without its unit, and the estimator fitted without it.
 
     `units`, (n_rows,), are the domains themselves or their groups. The estimator is null for a domain that does not
-    count.
+    count: one with fewer than FEWEST_LABELS labels that is not in `judged`, those with enough verdicts of a judge.
     """
     names, unit_numbers = np.unique(units, return_inverse=True)
     if len(names) < FEWEST_DOMAINS:
@@ -122,7 +126,7 @@ def _refit_units(
 
 
 def _group_positions(numbers: np.ndarray, n: int) -> list[np.ndarray]:
-    """The places of each number from 0 to n - 1, in order; each number occurs."""
+    """For each number from 0 to n - 1, its positions in `numbers`, in order; each number occurs."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.bincount(numbers, minlength=n).cumsum()[:-1])
 

@@ -33,7 +33,10 @@ _FAST = {"reassoc", "contract", "nsz"}
 
 @compile_cached(numba.types.UniTuple(int64[::1], 2)(int64[::1]))
 def _layer_offsets(units):
-    """The first unit of every layer, and its first parameter."""
+    """The index of every layer's first unit, and of the first parameter of its weights to the next, (n_layers,) each.
+
+    units: (n_layers,) the sizes of the layers.
+    """
     unit, parameter = np.zeros(len(units), np.int64), np.zeros(len(units), np.int64)
     for layer in range(len(units) - 1):
         unit[layer + 1] = unit[layer] + units[layer]
@@ -43,7 +46,10 @@ def _layer_offsets(units):
 
 @compile_cached(numba.void(float64[::1], int64[::1], float64[:, ::1], int64), fastmath=_FAST)
 def _forward_pass(parameters, units, activations, n_rows):
-    """Fill in the activations of all layers after the input's; the last row gets the logits."""
+    """Fill in the activations of all layers after the input's; the last row gets the logits.
+
+    units: the sizes of the layers, activations: (n_units, n_rows or more), all layers stacked.
+    """
     unit, parameter = _layer_offsets(units)
     for layer in range(len(units) - 1):
         n_in, n_out, first = units[layer], units[layer + 1], parameter[layer]
@@ -63,7 +69,10 @@ def _forward_pass(parameters, units, activations, n_rows):
     numba.void(float64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[::1], int64), fastmath=_FAST
 )
 def _backward_pass(parameters, units, activations, deltas, gradient, n_rows):
-    """Write the gradient of the mean loss from the deltas of the last unit; fill in those of the others."""
+    """Write the gradient of the mean loss, (n_parameters,), from the deltas of the last unit; fill in the other deltas.
+
+    deltas: like activations, (n_units, n_rows or more), the derivatives of the loss by each unit's input.
+    """
     unit, parameter = _layer_offsets(units)
     for layer in range(len(units) - 2, -1, -1):
         n_in, n_out, first = units[layer], units[layer + 1], parameter[layer]

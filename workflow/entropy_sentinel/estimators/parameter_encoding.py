@@ -89,7 +89,7 @@ def _encode_value(value: Any, arrays: dict[str, np.ndarray]) -> Any:
 def decode_estimator(parameters: Any, packed: bytes, name: str) -> Estimator:
     """Rebuild the estimator `name` from the results of `encode_estimator`; raise NotPlain for invalid parts."""
     with _refuse_invalid("cannot be read"):
-        estimator = _Reader(_read_arrays(packed)).estimator(parameters, [name])
+        estimator = _Reader(_read_arrays(packed)).build_estimator(parameters, [name])
     with _refuse_invalid("cannot estimate"):
         _try_estimator(estimator)
     return estimator
@@ -110,7 +110,10 @@ def decode_training(packed: bytes) -> TrainingPredictions | None:
 
 @contextmanager
 def _refuse_invalid(what: str) -> Iterator[None]:
-    """Raise NotPlain for any error, because a forged file can be wrong in any place."""
+    """Raise NotPlain, whose message begins with `what`, for any error of the block.
+
+    A forged file can be wrong in any place. Errors of the package keep their type.
+    """
     try:
         yield
     except (NotPlain, ConfigError, ExtensionError):
@@ -144,33 +147,38 @@ def _read_array(content: bytes) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Builds an estimator from its description; every part is checked before it is built."""
+    """Builds an estimator from its JSON; every part is checked before it is built.
+
+    A node is the JSON of a value: an object of a dataclass is `{CLASS: {FIELD: node}}`. `arrays` are those by name.
+    """
 
     arrays: Mapping[str, np.ndarray]
 
-    def estimator(self, node: Any, names: Collection[str]) -> Estimator:
-        """The estimator that a node describes, if it has one of these names."""
+    def build_estimator(self, node: Any, names: Collection[str]) -> Estimator:
+        """The estimator that a node describes; raises NotPlain if its name is none of `names`."""
         ((kind, parts),) = node.items()
         name = parts["name"]
         if name not in names:
             raise NotPlain(f"contains the estimator {str(name)[:80]!r} instead of {' or '.join(sorted(names))}")
-        classes: dict[str, type] = {}
-        of_parts: dict[str, type] = {}
+        estimator_classes: dict[str, type] = {}
+        part_classes: dict[str, type] = {}
         for cls in saved_classes(name):
-            (classes if issubclass(cls, Estimator) else of_parts)[cls.__name__] = cls
-        if kind not in classes:
-            raise NotPlain(f"contains a {kind[:80]} instead of the {' or '.join(classes)} that '{name}' is")
-        estimator = self._built(classes[kind], parts, of_parts, list_members(name))
+            classes = estimator_classes if issubclass(cls, Estimator) else part_classes
+            classes[cls.__name__] = cls
+        if kind not in estimator_classes:
+            raise NotPlain(f"contains a {kind[:80]} instead of the {' or '.join(estimator_classes)} that '{name}' is")
+        estimator = self._build_object(estimator_classes[kind], parts, part_classes, list_members(name))
         assert isinstance(estimator, Estimator)
         return estimator
 
-    def _built(self, kind: type, parts: Any, classes: Mapping[str, type], estimators: Collection[str]) -> Any:
-        return kind(**{field: self._value(node, classes, estimators) for field, node in parts.items()})
+    def _build_object(self, kind: type, parts: Any, classes: Mapping[str, type], estimators: Collection[str]) -> Any:
+        """An object of the class `kind` from its fields, `parts` (nodes by name)."""
+        return kind(**{field: self._build_value(node, classes, estimators) for field, node in parts.items()})
 
-    def _value(self, node: Any, classes: Mapping[str, type], estimators: Collection[str]) -> Any:
-        """A value that consists of these classes and of estimators of these names."""
+    def _build_value(self, node: Any, classes: Mapping[str, type], estimators: Collection[str]) -> Any:
+        """The value of a node; it may contain objects of these classes (by name) and estimators of these names."""
         if isinstance(node, list):
-            return tuple(self._value(part, classes, estimators) for part in node)
+            return tuple(self._build_value(part, classes, estimators) for part in node)
         if not isinstance(node, dict):
             return node
         ((kind, content),) = node.items()
@@ -179,10 +187,10 @@ class _Reader:
         if kind == "dict":
             return dict(content)
         if kind in classes:
-            return self._built(classes[kind], content, classes, estimators)
-        if "name" not in content:
+            return self._build_object(classes[kind], content, classes, estimators)
+        if "name" not in content:  # every estimator has a name, and nothing else may be here
             raise NotPlain(f"contains a {kind[:80]}, which cannot be part of an estimator")
-        return self.estimator(node, estimators)
+        return self.build_estimator(node, estimators)
 
 
 def _try_estimator(estimator: Estimator) -> None:

@@ -27,7 +27,10 @@ _FOLDS = 5
 
 
 class TrainingPredictions(NamedTuple):
-    """The training responses by their hashes, (n,) sorted, with P(correct) out of fold, (n,), NaN if unknown."""
+    """P(correct) of the training responses, each from an estimator fitted without it.
+
+    hashes: (n,) those of the responses' features, sorted; p: (n,) the predictions, NaN if unknown.
+    """
 
     hashes: np.ndarray
     p: np.ndarray
@@ -58,7 +61,7 @@ class TrainingPredictions(NamedTuple):
             raise ValueError("must have predictions between 0 and 1")
 
     def find(self, features: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-        """Whether each response trained the estimator, (n_rows,), and its prediction; null if unknown."""
+        """Whether the estimator was fitted on each response, (n_rows,), and its prediction, null if unknown."""
         n = len(features)
         if not len(self.hashes):
             return pl.repeat(False, n, eager=True), pl.repeat(None, n, dtype=pl.Float64, eager=True)
@@ -85,7 +88,10 @@ def predict_responses(estimator: Estimator, features: pl.DataFrame) -> np.ndarra
 def _fit_folds(
     estimator: Estimator, rows: TrainingRows, response: np.ndarray
 ) -> Iterator[tuple[np.ndarray, Estimator]]:
-    """Yield each fold, a mask (n_rows,), and the estimator fitted without it; `response` are equal for equal rows."""
+    """Yield each fold, a mask (n_rows,), and the estimator fitted without it.
+
+    `response`, (n_rows,), numbers the distinct responses: rows with equal features have the same number.
+    """
     folds = _assign_folds(rows, response)
     with one_thread():
         for number in range(folds.max(initial=0) + 1):
@@ -94,12 +100,17 @@ def _fit_folds(
 
 
 def _assign_folds(rows: TrainingRows, response: np.ndarray) -> np.ndarray:
-    """The fold of each row, (n_rows,): dependent rows together, and each domain spread evenly over folds."""
+    """The fold of each row, (n_rows,): dependent rows together, and each domain spread evenly over folds.
+
+    `response`, (n_rows,), numbers the distinct responses.
+    """
+    # Each row links its item with its response: rows of one connected component must be in one fold.
     _, item = np.unique(rows.items, return_inverse=True)
     n_nodes = item.max(initial=-1) + 1 + response.max(initial=-1) + 1
     links = coo_array((np.ones(len(rows)), (item, item.max(initial=-1) + 1 + response)), shape=(n_nodes, n_nodes))
     _, component = connected_components(links, directed=False)
     units, first, unit = np.unique(component[item], return_index=True, return_inverse=True)
+    # Components in random order within their domain are dealt out to the folds in turn.
     shuffled = np.random.default_rng(rows.settings.seed).permutation(len(units))
     in_order = shuffled[np.argsort(rows.domains[first][shuffled], kind="stable")]
     fold_of_unit = np.empty(len(units), dtype=np.int64)

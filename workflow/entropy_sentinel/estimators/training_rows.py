@@ -56,7 +56,9 @@ class TrainingRows:
         groups: Names | None = None,
         buckets: pl.DataFrame | None = None,
     ) -> None:
-        """`features` has the columns FEATURES and possibly signals, without nulls; `labels` is (n_rows,) bool.
+        """Take responses with a label.
+
+        `features` has the columns FEATURES and possibly signals, without nulls; `labels` is (n_rows,) bool.
 
         `settings` has the keys of `Fitting`. `domains` is (n_rows,), the domain of each row; by default there is one.
         `items` is (n_rows,), the number of each row's question, so that answers to one question are in one fold; by
@@ -155,6 +157,7 @@ class TrainingRows:
         return Scaling(features, self.scaler.mean_[places], self.scaler.scale_[places])
 
     def _places(self, features: tuple[str, ...]) -> list[int]:
+        """The positions of the columns of these features."""
         return [self.features.columns.index(feature) for feature in features]
 
     @cached_property
@@ -164,6 +167,7 @@ class TrainingRows:
         Raises CannotFit if either part of a fold would lack rows of a class.
         """
         self.require_both_classes()
+        # The number of items of the rarer class: each is in one fold only.
         rarest = min(len(np.unique(self.items[self.y == label])) for label in (True, False))
         if rarest < self.folds.n_splits:
             rows = "items" if self._has_repeated_items else "rows"
@@ -180,7 +184,7 @@ class TrainingRows:
         return splits
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """A result that several estimators share under this name; the first one computes it."""
+        """A result that several estimators share under this name; the first one computes it with `make`."""
         if name not in self._shared:
             self._shared[name] = make()
         return self._shared[name]

@@ -73,7 +73,10 @@ _Counts = Annotated[list[Whole], Field(min_length=N_BINS, max_length=N_BINS), Af
 @with_config(NAMED_FIELDS)
 @dataclass(frozen=True)
 class Support:
-    """A summary of the training rows: `edges` (N_BINS - 1,) and the counts of `domains` (n_domains, N_BINS)."""
+    """Histograms of FEATURE over the training rows.
+
+    `edges` (N_BINS - 1,) are those of the bins; `domains` (n_domains, N_BINS) are the numbers of rows in each bin.
+    """
 
     edges: Annotated[np.ndarray, ArrayOf(_Edges, float)]
     domains: Annotated[np.ndarray, ArrayOf(Annotated[list[_Counts], Field(min_length=1)], np.int64)]
@@ -87,11 +90,14 @@ class Support:
         return cls(edges, _count_bins(edges, features, domain_numbers, len(names)))
 
     def counts(self, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
-        """The states of slices, (n_slices, N_BINS); `slices` (n_rows,) gives the slice of each row, from 0."""
+        """The numbers of rows of slices in each bin, (n_slices, N_BINS), which a state of the monitor keeps.
+
+        `slices` (n_rows,) gives the slice of each row, from 0.
+        """
         return _count_bins(self.edges, features, slices, n_slices)
 
     def compare(self, counts: np.ndarray) -> SupportComparison:
-        """How far slices lie from the nearest mixture of training domains, from their states (n_slices, N_BINS).
+        """How far slices lie from the nearest mixture of training domains, from their `counts` (n_slices, N_BINS).
 
         The distance is that of Kolmogorov and Smirnov at the edges of the bins: the largest difference of the
         cumulative shares. The nearest mixture minimises the squared differences.
@@ -105,8 +111,9 @@ class Support:
     def flags(self, counts: np.ndarray, estimated: np.ndarray) -> list[str | None]:
         """Why each slice is outside the support; None for a slice inside it or without rows.
 
-        `counts` are their states, (n_slices, N_BINS), and `estimated` their estimated accuracies, (n_slices,). A slice
-        is outside if its distance exceeds the noise, unless its estimate is so near 0 or 1 that it matters little.
+        `counts`, (n_slices, N_BINS), are their numbers of rows in each bin, and `estimated`, (n_slices,), their
+        estimated accuracies. A slice is outside if its distance exceeds the noise, unless its estimate is so near 0 or
+        1 that it matters little.
         """
         compared, p = self.compare(counts), np.asarray(estimated, dtype=float)
         apart = np.abs(compared.distance)
@@ -136,7 +143,11 @@ def _cumulative_shares(counts: np.ndarray) -> np.ndarray:
 
 
 def _compare_slice(domains: np.ndarray, n_of: np.ndarray, below: np.ndarray, n: int) -> tuple[float, float]:
-    """A row of SupportComparison from distributions, (n_domains, N_BINS) and (N_BINS,), and numbers of rows."""
+    """The distance of a slice from the nearest mixture of domains, and its noise (SupportComparison).
+
+    `domains` (n_domains, N_BINS) and `below` (N_BINS,) are cumulative shares of the domains and the slice, `n_of`
+    (n_domains,) and `n` their numbers of rows.
+    """
     if not n:
         return np.nan, np.nan
     # The last bin's equation is 1 for each domain and the slice: the shares add up to 1.
@@ -148,6 +159,7 @@ def _compare_slice(domains: np.ndarray, n_of: np.ndarray, below: np.ndarray, n: 
 
 
 def _explain_distance(distance: float) -> str:
+    """The reason of the flag of a slice outside the support."""
     size = "larger" if distance > 0 else "smaller"
     return (
         f"its entropies are {size} than in any mixture of the training domains (distance {abs(distance):.2f} "

@@ -52,7 +52,10 @@ def _class_weights(rows, weights):
 
 @compile_cached(Tuple((float64, int64, float64))(float32[::1], _Places, _Weights, float64, float64))
 def _best_position(values, rows, weights, incorrect, correct):
-    """The best split of sorted rows: (negative weighted impurity, rows on the left, threshold)."""
+    """The best split of sorted rows by Gini impurity: (score, the larger the better; rows on the left; threshold).
+
+    weights: (n_all_rows, 2) of incorrect and correct rows; incorrect and correct: their sums over `rows`.
+    """
     best, place, threshold = -np.inf, 0, 0.0
     left_0 = left_1 = 0.0
     value = values[rows[0]]
@@ -80,8 +83,10 @@ def _best_split(columns, order, begin, end, weights, incorrect, correct, feature
     """A node's best split by features drawn at random: (feature or -1, rows on the left, threshold, n_constant).
 
     The node's rows are order[:, begin:end]. features[:n_known] are known to be constant in it, features[:n_constant] in
-    its children. At least one varying feature is tried, if there is one.
+    its children. At least one varying feature is tried, if there is one. `constant` has the constant features in order.
     """
+    # features is divided into: known to be constant and drawn (n_seen), known and not drawn, found to be constant
+    # (n_found), not drawn, varying and tried (from n_left on). Drawn features move to their part by swaps.
     best, feature, place, threshold = -np.inf, -1, 0, 0.0
     n_left, n_seen, n_found, n_visited = len(features), 0, 0, 0
     while n_left > n_known + n_found and (n_visited < n_tried or n_visited <= n_found + n_seen):
@@ -184,9 +189,9 @@ def grow_forest(
         n_drawn, n_correct = count.sum(), count[y].sum()
         weights = np.zeros((n_rows, 2))
         for row in range(n_rows):
-            of_class = n_correct if y[row] else n_drawn - n_correct
-            of_row = n_drawn / (2.0 * of_class) if balanced and of_class else 1.0
-            weights[row, int(y[row])] = count[row] * of_row
+            n_class = n_correct if y[row] else n_drawn - n_correct
+            row_weight = n_drawn / (2.0 * n_class) if balanced and n_class else 1.0
+            weights[row, int(y[row])] = count[row] * row_weight
         drawn = np.empty((n_features, (count > 0).sum()), np.int32)
         for feature in range(n_features):
             rows = order[feature]
@@ -200,7 +205,10 @@ def grow_forest(
 
 @compile_cached(float64[:, ::1](_Nodes, _Floats, _Places, _Places, _Whole, _Whole))
 def stopped_values(nodes, values, levels, sizes, max_depths, min_splits):
-    """The value of the node at which a row would stop under narrower limits, (n_nodes, n_limits)."""
+    """For each node, the value at which its rows would stop under narrower limits, (n_nodes, n_limits).
+
+    Under a limit, a tree stops at nodes of depth max_depths or with fewer than min_splits rows, (n_limits,) each.
+    """
     stopped = np.empty((len(nodes), len(max_depths)))
     has_stopped = np.zeros(stopped.shape, np.bool_)
     for node in range(len(nodes)):

@@ -159,7 +159,7 @@ class Validation:
     @model_validator(mode="before")
     @classmethod
     def _name_judge(cls, data: Any) -> Any:
-        """A file's fields with the witness of earlier versions, which had one judge without a name."""
+        """A file's fields; those of earlier versions, with one judge without a name, get it as the only witness."""
         if not isinstance(data, dict) or not isinstance(judge := data.get("judge"), dict):
             return data
         kind = WitnessKind.VERDICT
@@ -168,14 +168,14 @@ class Validation:
 
     @model_validator(mode="after")
     def _check_groups(self) -> "Validation":
-        whole = self.new_groups.domains if self.new_groups else ()
-        if whole and {domain.domain for domain in whole} != {domain.domain for domain in self.domains}:
+        group_domains = self.new_groups.domains if self.new_groups else ()
+        if group_domains and {domain.domain for domain in group_domains} != {domain.domain for domain in self.domains}:
             raise ValueError("'new_groups' must have the same domains")
         return self
 
     @cached_property
     def summary(self) -> ValidationSummary:
-        """What follows from the estimates of each domain without it, or without its group."""
+        """What follows from the estimates: errors, the coverage of intervals, and the verdict with its reasons."""
         domains, n_domains, n_groups = self.domains, self.n_domains, self.n_groups
         counted, residuals = _select_counted(domains), self.residuals
         errors = evaluate_estimates(residuals.estimated, residuals.true)
@@ -284,7 +284,7 @@ class Validation:
         return dict(zip(names, zip(lower.tolist(), upper.tolist(), strict=True), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """The validation as JSON, with what follows from it."""
+        """The validation as JSON, with the summary that follows from it; `from_dict` ignores the summary."""
         groups = self.new_groups and self.new_groups.to_dict()
         limits = self.limits.model_dump()
         fields = asdict(self) | asdict(self.summary) | {"new_groups": groups, "limits": limits}
@@ -296,7 +296,7 @@ class Validation:
         return TypeAdapter(cls).validate_python(fields)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Headings and rows of a table with the estimate of each labelled domain without its labels."""
+        """Headings and rows of texts of a table with the estimate of each labelled domain without its labels."""
         is_judged = bool(self.witnesses)
         headings = ["domain", "labels", *(["verdicts"] if is_judged else []), "estimated", "true", "error"]
         without_group: dict[str, Domain] = {}
@@ -350,6 +350,7 @@ def explain_few_labels(n: int) -> str:
 
 
 def _too_few_units(n: int, unit: str) -> str:
+    """The reason of the verdict if only `n` domains or groups, named by `unit`, have enough labels."""
     return (
         f"label {format_count(FEWEST_DOMAINS - n, f'more {unit}')}, because a verdict needs "
         f"{FEWEST_DOMAINS} {unit}s with "
@@ -358,17 +359,22 @@ def _too_few_units(n: int, unit: str) -> str:
 
 
 def _select_counted(domains: tuple[Domain, ...]) -> list[Domain]:
+    """The domains that count: those with an estimate."""
     return [domain for domain in domains if domain.estimated is not None]
 
 
 def _build_residuals(domains: tuple[Domain, ...], n_domains: int, n_groups: int | None) -> Residuals:
-    counting = _select_counted(domains)
-    groups = [domain.group or "" for domain in counting] if n_groups else None
-    return collect_residuals(counting, n_groups or n_domains, groups)
+    """The errors on the domains that count; with `n_groups`, those of one group are dependent."""
+    counted = _select_counted(domains)
+    groups = [domain.group or "" for domain in counted] if n_groups else None
+    return collect_residuals(counted, n_groups or n_domains, groups)
 
 
 def collect_residuals(domains: Sequence[Domain], n_training: int, groups: Sequence[str] | None = None) -> Residuals:
-    """The errors on domains that have an estimate."""
+    """The errors on domains that have an estimate.
+
+    `n_training` is the number of domains, or of groups if there are `groups` (k,), that the estimator is fitted on.
+    """
     noise = None
     if any(domain.noise is not None for domain in domains):
         noise = [math.nan if domain.noise is None else domain.noise for domain in domains]
@@ -402,7 +408,7 @@ def _explain_uncounted(domains: tuple[Domain, ...]) -> tuple[str, ...]:
 
 
 def _count_covered(residuals: Residuals, level: float) -> Coverage:
-    """The share of domains inside the interval from the others' errors."""
+    """How many domains are inside the interval of this level that is computed from the other domains' errors."""
     lower, upper, basis = residuals.held_out_intervals(level)
     share, least, most = measure_coverage(lower, upper, residuals.true).require_values()
     return Coverage(level, covered=round(share * len(lower)), n=len(lower), lower=least, upper=most, basis=basis)

@@ -29,7 +29,10 @@ _PROBABLY_ENOUGH = 0.6
 
 @dataclass(frozen=True)
 class Evidence:
-    """The posteriors of the spread of errors and of the share of domains far off; `chance` is the label variance."""
+    """The posteriors of the spread of errors, and of the share of domains whose error is above `Limits.far_off`.
+
+    `chance` is the mean variance of an error that comes from the number of labels.
+    """
 
     spread: Spread
     far_off: LargeErrorRate
@@ -49,7 +52,7 @@ class Evidence:
         return min(self.spread.mean_error_below(self.limits.usable_error), self.far_off.share_below(USABLE_SHARE))
 
     def after(self, n_domains: int, mean_square: float = 0.0) -> "Evidence":
-        """The evidence after `n_domains` domains with errors of this mean square, none of them far off."""
+        """The evidence after `n_domains` more domains with errors of this mean square, none of them far off."""
         spread = self.spread.add_domains(n_domains, mean_square, self.chance)
         return replace(self, spread=spread, far_off=self.far_off.add_domains(n_domains, mean_square, self.chance))
 
@@ -69,15 +72,16 @@ class Evidence:
         return None
 
     def _probability_enough(self, n_domains: int) -> float:
-        """The probability that the verdict is `usable` after `n_domains` domains, at least `fewest_more`."""
+        """The probability that the verdict is `usable` after `n_domains` more domains, at least `fewest_more`."""
         from scipy.stats import chi2  # the import takes a second of CPU time, which only this needs
 
-        typical = self.chance + self.far_off.small_variance
+        typical = self.chance + self.far_off.small_variance  # the mean square of an error that is not far off
         if self.far_off.add_domains(n_domains, typical, self.chance).share_below(USABLE_SHARE) < self.limits.confidence:
             return 0.0
         largest = self._largest_mean_square(n_domains)
 
         def probability(spreads: np.ndarray) -> np.ndarray:
+            # That the mean square of n_domains normal errors is at most `largest`, for each spread.
             small: np.ndarray = chi2.cdf(n_domains * largest / (spreads**2 + self.chance), n_domains)
             return small
 
@@ -236,7 +240,7 @@ def _describe_ranking(residuals: Residuals, rho: float | None) -> str:
 
 
 def _advise_domains(evidence: Evidence, residuals: Residuals) -> str:
-    """A sentence about the further labelled domains for `usable`; with groups, each of another group."""
+    """A sentence about how many more domains to label for `usable`; with groups, how many more groups."""
     unit = "domain" if residuals.groups is None else "group"
     fewest, enough = evidence.fewest_more(), evidence.enough_more()
     if fewest is None:

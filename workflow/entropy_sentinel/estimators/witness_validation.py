@@ -146,13 +146,17 @@ class WitnessedRows:
 
     @property
     def recognises(self) -> list[bool]:
-        """Whether P(correct), and each witness, says that a response is correct (`statistics.witness_powers`)."""
+        """Which of P(correct) and the witnesses say whether a response is correct, (1 + k,): all but P(correct).
+
+        `statistics.witness_powers` keeps these in use even if no label is wrong.
+        """
         return [False, *[True] * len(self.witnesses)]
 
     def counted_domains(self) -> dict[str, tuple[int, ...]]:
-        """The witnesses, from 1, that have enough labels and responses in each domain that has one.
+        """By domain, the numbers of the witnesses, from 1, that have enough labels and responses there.
 
-        All together, the labels must be enough to tell the powers.
+        Domains without such a witness are left out. All together, the labels must be enough to tell the witnesses'
+        powers, the weights of their values; otherwise no domain counts.
         """
         sample, seen = self.sample_weights > 0, ~np.isnan(self.values)
         counted_domains: dict[str, tuple[int, ...]] = {}
@@ -171,15 +175,19 @@ class WitnessedRows:
         return counted_domains if n_labels - len(counted_domains) >= FEWEST_FOR_POWERS else {}
 
     def estimate(self, domain: str, columns: tuple[int, ...], fitted: Estimator) -> "WitnessedEstimate":
-        """What an estimator fitted without a domain says of the largest sample of the witnesses `columns`."""
+        """What an estimator fitted without a domain says of its responses, with the domain's labels and witnesses.
+
+        `columns` are the numbers of the witnesses that count, from 1; the estimate is that of the largest of their
+        samples.
+        """
         rows = self.domains == domain
         labelled, samples = self.is_labelled[rows], self.sample_weights[rows]
         weights = max((samples[:, column - 1] for column in columns), key=lambda each: int((each > 0).sum()))
         sample = weights > 0
         features = self.features.filter(rows)
         values, shares = fitted.values(features.filter(sample)), weights[sample]
-        added = np.zeros(len(weights))
-        added[sample] = response_influences(values, fitted.accuracies_of, shares)
+        influences = np.zeros(len(weights))  # of each response on the estimate
+        influences[sample] = response_influences(values, fitted.accuracies_of, shares)
         p = fitted.p_correct(features)
         # Without P(correct), the witnesses are the only ones.
         p_correct = np.zeros(len(weights)) if p is None else np.clip(p, 0, 1)
@@ -192,7 +200,7 @@ class WitnessedRows:
                 self.labels[rows][labelled],
                 witnesses=witnesses[labelled],
                 all_witnesses=witnesses,
-                influences=added,
+                influences=influences,
                 n=self._size(rows & self.is_labelled),
                 m=self._size(any_sample) * len(weights) / int(any_sample.sum()),
                 weights=None if np.isnan(label_weights).any() else label_weights,
@@ -206,7 +214,11 @@ class WitnessedRows:
     def summarise(
         self, worth: float | None = None, powers: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> tuple[WitnessSummary, ...]:
-        """How good each witness is by the labels, beside what the validation found of P(correct) and them."""
+        """How good each witness is by the labels.
+
+        `worth` is that of a label with all witnesses. `powers` and `counts`, (1 + k,), are of P(correct) and then of
+        each witness: the weight of its values, and the number of domains in which it counts. None if none counts.
+        """
         summaries = []
         for number, witness in enumerate(self.witnesses):
             values = self.values[:, number]
