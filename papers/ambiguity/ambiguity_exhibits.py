@@ -105,12 +105,12 @@ FIGURES: dict[str, ExhibitDeclaration] = {
 
 
 def name_dirichlet(gamma: float) -> str:
-    """The name of a form: `dirichlet-0.5`, `dirichlet-10`."""
+    """The form of the uncertainty expected over p* ~ Dir(1 + gamma count): `dirichlet-0.5`, `dirichlet-10`."""
     return f"dirichlet-{gamma:g}"
 
 
 def form_title(form: str) -> str:
-    """The title of a form in tables: `gamma = 10`."""
+    """The title in tables of a form, the way that the uncertainty is computed: `as in the paper`, `gamma = 10`."""
     return FORMS.get(form) or form.replace("dirichlet-", "gamma = ")
 
 

@@ -74,6 +74,7 @@ def figure_3_relationship(inputs: AmbiguityFigureInputs) -> Drawing:
 
 
 def _draw_scatter(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
+    """Draw epistemic uncertainty by semantic entropy, for items with `one` right answer (and bounds) or `several`."""
     title = f"Right answers: {ANSWERS[kind]}, {len(rows)} items"
     style_axes(axes, "semantic entropy, nats", "epistemic uncertainty, nats", title)
     axes.scatter(rows["se"], rows["epistemic"], s=10, color=BLUE, alpha=0.4, linewidths=0)
@@ -98,11 +99,16 @@ def _draw_upper_bound(axes: Axes, label: str) -> None:
 
 
 def _draw_bound(axes: Axes, bound: Callable[[float], float], highest: float, **line_style: Any) -> None:
+    """Draw a bound of the epistemic uncertainty for entropies from 0 to `highest` nats."""
     entropies = np.linspace(0, highest, _STEPS)
     axes.plot(entropies, [bound(delta) for delta in entropies], **line_style)
 
 
 def _draw_roc_curves(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
+    """Draw how well each estimator finds the uncertain items, among those with `one` right answer or `several`.
+
+    `rows` have a column for each estimator, without nulls, or only nulls if no item has it.
+    """
     from sklearn.metrics import roc_curve  # imports scikit-learn, which the other figures do not need
 
     title = f"Right answers: {ANSWERS[kind]}; EU at least log 2"
@@ -176,8 +182,9 @@ def figure_5_divergence(inputs: AmbiguityFigureInputs) -> Drawing:
 
 
 def _draw_histograms(rows: pl.DataFrame, value: str, title: str, label: str, caption: str, by: list[str]) -> Drawing:
+    """Draw a histogram of the column `value`, with `title` below it, for each group of rows by the columns `by`."""
     groups = list(rows.group_by(by, maintain_order=True))
-    if not groups:
+    if not groups:  # only divergences, which need a second source, can be absent
         text = "This study has one source of p*."
         return Drawing(message_figure(text, label), text)
     figure = new_figure(min(3.2 * len(groups) + 0.6, 12), 2.8, label)
@@ -230,10 +237,12 @@ def _mark_share(axes: Axes, share: float, name: str, colour: str) -> None:
 
 
 def _draw_simplex(axes: Axes) -> None:
+    """Draw the triangle of the distributions over three classes, with lines of equal entropy at _LOW and _HIGH."""
     steps = np.linspace(0, 1, _STEPS)
     first, second = np.meshgrid(steps, steps)
     third = 1 - first - second
     p = np.stack([first, second, third], axis=-1)
+    # Points of the grid with a negative third share are outside the triangle.
     entropy = np.where(third < -1e-9, np.nan, entr(np.clip(p, 0, 1)).sum(axis=-1))
     x, y = np.moveaxis(p @ _CORNERS, -1, 0)
     axes.contour(x, y, entropy, levels=[_LOW, _HIGH], colors=[GREEN, ORANGE], linewidths=1.4)
@@ -245,6 +254,7 @@ def _draw_simplex(axes: Axes) -> None:
 
 
 def _draw_bounds(axes: Axes) -> None:
+    """Draw the lower bound of Theorem 1 for several numbers of classes, and the upper bound of Theorem 2."""
     style_axes(axes, "H(p), nats", "epistemic uncertainty, nats", "Bounds with one answer")
     for n_classes, shade in zip(_CLASSES, np.linspace(0.35, 1, len(_CLASSES)), strict=True):
         _draw_lower_bound(axes, n_classes, alpha=shade, label=f"at least, K = {n_classes}")
@@ -260,7 +270,10 @@ def write_figures(
     exhibits: Mapping[str, DrawnFigure],
     folder: str,
 ) -> None:
-    """Write the figures in `exhibits`, keyed by file name, to `folder`."""
+    """Write the figures in `exhibits`, keyed by file name, to `folder`.
+
+    `uncertainties` and `estimates` are files UNCERTAINTIES and ESTIMATES, one for each model, `p_stars` a file P_STARS.
+    """
     expected = {"model": settings["models"]}
     items = join_estimates(
         read_by_owner(UNCERTAINTIES, uncertainties, expected), read_by_owner(ESTIMATES, estimates, expected)

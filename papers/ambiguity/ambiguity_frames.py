@@ -18,6 +18,7 @@ _REASON = Column("reason", pl.String, "why there is none", nullable=True)
 
 
 def _make_interval_columns(name: str, meaning: str) -> tuple[Column, ...]:
+    """The column of a value, and those of its 95 % interval, lower and upper."""
     return (
         Column(name, pl.Float64, meaning, "1", nullable=True),
         Column("lower", pl.Float64, "lower end of its 95 % interval", "1", nullable=True),

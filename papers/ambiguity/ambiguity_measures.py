@@ -19,16 +19,21 @@ from papers.ambiguity.uncertainty import jensen_shannon, measure_uncertainty
 
 
 def measure_p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
-    """Yield rows of P_STARS from the right answers of a frame ALIGNED_CLASSES; p* does not depend on the model.
+    """Yield rows of P_STARS from the right answers of a frame ALIGNED_CLASSES.
 
-    The divergence is from the benchmark's own p*, `source`, over the answers of both; names are compared without case,
-    punctuation, articles and space.
+    p* is a question's true distribution of right answers, from a source of counts. The divergence is from the p* of the
+    benchmark's own counts, which are named `source`, over the answers of both; names are compared without case,
+    punctuation, articles and space. It is null for that source itself.
     """
+    # p* does not depend on the model, so one model's rows are enough.
     unique_answers = answers.unique(subset=[*P_STARS.key, "class"], keep="first", maintain_order=True)
     by_item = dict(unique_answers.group_by(P_STARS.key, maintain_order=True))
     for (benchmark, name, item), item_answers in by_item.items():
         shares = item_answers["p_star"].to_numpy()
         benchmark_answers = by_item.get((benchmark, source, item))
+        divergence = None
+        if name != source and benchmark_answers is not None:
+            divergence = _measure_divergence(_index_by_name(benchmark_answers), _index_by_name(item_answers))
         yield {
             "benchmark": benchmark,
             "source": name,
@@ -36,17 +41,17 @@ def measure_p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, An
             "n_answers": len(item_answers),
             "counts": None if item_answers["count"].has_nulls() else item_answers["count"].to_list(),
             "entropy": measure_uncertainty(shares, shares).aleatoric,
-            "divergence": None
-            if name == source or benchmark_answers is None
-            else _measure_divergence(_index_by_name(benchmark_answers), _index_by_name(item_answers)),
+            "divergence": divergence,
         }
 
 
 def _index_by_name(answers: pl.DataFrame) -> dict[str, float]:
+    """The p* of each answer, by its normalised name."""
     return {normalise_answer(name): share for name, share in answers.select("name", "p_star").iter_rows()}
 
 
 def _measure_divergence(first: Mapping[str, float], second: Mapping[str, float]) -> float:
+    """The Jensen-Shannon divergence of two p*, by name of the answer; an answer that one lacks has 0 there."""
     names = dict.fromkeys([*first, *second])
     return jensen_shannon([first.get(name, 0.0) for name in names], [second.get(name, 0.0) for name in names])
 
@@ -84,7 +89,7 @@ def write_measures(
 
 
 def join_estimates(uncertainties: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
-    """Join UNCERTAINTIES and ESTIMATES by item; the column `answers` is the kind of item."""
+    """Join UNCERTAINTIES and ESTIMATES by item; the column `answers` is `one` or `several`, an item's right answers."""
     rows = uncertainties.join(estimates, on=ESTIMATES.key, how="left", maintain_order="left", validate="m:1")
     return rows.with_columns(answers=pl.when(pl.col("n_answers") == 1).then(pl.lit("one")).otherwise(pl.lit("several")))
 
@@ -125,7 +130,10 @@ def measure_aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> It
 def _split_groups(
     rows: pl.DataFrame, keys: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], pl.DataFrame, pl.DataFrame]]:
-    """Yield the key columns, the items and the items that have all estimators, by `keys` and number of answers."""
+    """Yield for each group by `keys` and number of right answers (`one`, `several`) its columns and two sets of rows.
+
+    The rows of `join_estimates` in the group, and of these the items that have all estimators.
+    """
     for key_values, key_rows in rows.group_by(keys, maintain_order=True):
         key_columns = dict(zip(keys, key_values, strict=True))
         for answers in ANSWERS:

@@ -69,7 +69,10 @@ class AmbiguitySummary:
 
 
 def _describe_concordance(row: Mapping[str, Any]) -> str:
-    if row["auc_c"] <= 0.5 or (row["lower"] or row["auc_c"]) <= 0.5:
+    """How well semantic entropy works, in words, from its row of CONCORDANCES with an AUC_c."""
+    # If all pairs of items agree, there is no interval.
+    lower = row["lower"] or row["auc_c"]
+    if row["auc_c"] <= 0.5 or lower <= 0.5:
         return "is no better than chance at finding what the model does not know"
     if row["auc_c"] < _SOMEWHAT:
         return "is hardly better than chance at finding what the model does not know"
@@ -82,7 +85,11 @@ def format_row_interval(row: Mapping[str, Any]) -> str:
 
 
 def make_summaries(concordances: pl.DataFrame, source: str) -> Iterator[AmbiguitySummary]:
-    """Summaries by model, kind of items and benchmark, for the paper's form and the benchmarks' own p*."""
+    """Yield summaries by model, `answers` (items with `one` right answer or `several`) and benchmark.
+
+    They are from rows of CONCORDANCES whose uncertainty is computed as in the paper, with p* from the benchmark's own
+    counts, which are named `source`.
+    """
     rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=PAPER_FORM, source=source)
     for (model, answers, benchmark), group in rows.group_by("model", "answers", "benchmark", maintain_order=True):
         by_estimator = {row["estimator"]: row for row in group.iter_rows(named=True)}
@@ -102,7 +109,10 @@ def answer_question(summaries: Sequence[AmbiguitySummary]) -> str:
 
 
 def _answer_kind(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The answer from the semantic entropy's rows of CONCORDANCES for one kind of items."""
+    """The answer from the semantic entropy's rows of CONCORDANCES, for questions with one right answer or with several.
+
+    Each row has an AUC_c.
+    """
     median_auc = median(row["auc_c"] for row in rows)
     alike = median(row["alike"] for row in rows)
     above_chance = sum((row["lower"] or 0) > 0.5 for row in rows)
@@ -121,7 +131,10 @@ def _answer_kind(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def describe_frequencies(concordances: pl.DataFrame, source: str) -> str:
-    """The same medians with p and semantic entropy from the shares of the samples; empty without these."""
+    """A sentence with the medians of AUC_c if shares of the samples replace probabilities in p and semantic entropy.
+
+    An empty text if no row of CONCORDANCES has them.
+    """
     rows = concordances.filter(form=FREQUENCIES, estimator=BY_FREQUENCY, source=source).drop_nulls("auc_c")
     medians = dict(rows.group_by("answers").agg(pl.col("auc_c").median()).iter_rows())
     parts = [f"{medians[kind]:.2f} where questions have {kind}" for kind in ANSWERS if kind in medians]
@@ -129,7 +142,7 @@ def describe_frequencies(concordances: pl.DataFrame, source: str) -> str:
 
 
 def format_summary(summaries: Sequence[AmbiguitySummary], frequencies: str) -> str:
-    """Plain text: the answer, `describe_frequencies` too, then AUC_c of all estimators by model, benchmark, kind."""
+    """Plain text: the answer, `frequencies` (of `describe_frequencies`), then AUC_c of all estimators by summary."""
     if not summaries:
         return "There are no items.\n"
     rows, caveats = [], []
@@ -156,7 +169,7 @@ def write_report(
     page: str,
     summary: str,
 ) -> None:
-    """Write the page and the summary."""
+    """Write the page and the summary, from files CONCORDANCES and P_STARS; `tables` and `figures` are its files."""
     concordance_rows = CONCORDANCES.read(concordances)
     source = settings["source"]
     summaries = list(make_summaries(concordance_rows, source))

@@ -45,6 +45,7 @@ class Ambiguity(Analysis):
 
     @model_validator(mode="after")
     def _sources_differ(self) -> "Ambiguity":
+        """Refuse a further source of counts with the name of the benchmarks' own."""
         if self.source in self.sources:
             raise ValueError(f"sources: '{self.source}' is the name of the benchmarks' own counts; choose another")
         return self

@@ -108,7 +108,7 @@ def table_7_auroc(inputs: AmbiguityTableInputs) -> Table:
 
 
 def table_forms(inputs: AmbiguityTableInputs) -> Table:
-    """Tabulate AUC_c of the semantic entropy and others by the form of p, and how often EU is below 0."""
+    """Tabulate AUC_c by how the model's p is computed (the form), and how often epistemic uncertainty is below 0."""
     rows = inputs.concordances.filter(~pl.col("form").str.starts_with("dirichlet-"), source=inputs.settings["source"])
     negative_shares = (
         inputs.items.filter(source=inputs.settings["source"])
@@ -170,9 +170,10 @@ def _pivot_estimators(
     extra_columns: Mapping[str, str] | None = None,
     formats: Mapping[str, Callable[[Any], str]] | None = None,
 ) -> pl.DataFrame:
-    """Pivot to a column per estimator and a row per model, benchmark, kind of items and `extra_columns`.
+    """Pivot to a column per estimator and a row per model, benchmark, number of right answers and `extra_columns`.
 
-    `extra_columns` has their headings, and `formats` functions that format their values.
+    `rows` are of CONCORDANCES or AUROCS, `value_column` is the column to show. `extra_columns` has headings by column,
+    `formats` functions that format their values.
     """
     extra_headings = dict(extra_columns or {})
     index = [*_KEY_HEADINGS, *extra_headings, "n_items"]
@@ -183,7 +184,7 @@ def _pivot_estimators(
 
 
 def _note_reasons(rows: pl.DataFrame) -> list[str]:
-    """A line for each estimator and reason for missing values."""
+    """A line for each estimator and reason for missing values, from rows of CONCORDANCES or AUROCS."""
     missing = []
     for row in rows.drop_nulls("reason").iter_rows(named=True):
         owner = f"{row['model']}, {row['benchmark']}, {row['answers']}"
@@ -288,7 +289,10 @@ def write_tables(
     tables: Sequence[str],
     folder: str,
 ) -> None:
-    """Write the tables of these names to `folder`; `aligned` has the first model's classes."""
+    """Write the tables of these names to `folder`, from this analysis' files (ambiguity_frames.py).
+
+    `benchmarks` are files BENCHMARKS; `aligned` has only the first model's classes.
+    """
     expected = {"model": settings["models"]}
     inputs = AmbiguityTableInputs(
         label=settings["label"],

@@ -34,7 +34,10 @@ _QUESTION, _ANSWERS, _COUNTS = "question", "answers", "counts"
 
 @dataclass(frozen=True)
 class PStar:
-    """The names and the counts of a question's right answers; counts are None if unknown."""
+    """A question's right answers, each with all its names (aliases), and how often each occurs; None if unknown.
+
+    p* is the true distribution of the answers, from these counts.
+    """
 
     question: str
     answers: tuple[tuple[str, ...], ...]
@@ -60,33 +63,37 @@ def read_file_p_stars(path: str, benchmark: str) -> dict[str, PStar]:
     """P* of a benchmark's items by item_id, from a file with columns question, answers and counts.
 
     Rows are matched by their question. As in the paper, rows without counts, or with a count of 0, are left out. An
-    answer also has all names of the benchmark's answer with which it shares a name. Raises InputError with file and row
-    for an invalid question, answers or counts, for a repeated question, and if no question is the benchmark's.
+    answer is extended by the aliases of the benchmark's answer with which it shares a name. Raises InputError with file
+    and row for an invalid question, answers or counts, for a repeated question, and if no question is the benchmark's.
     """
+    # The benchmark's items with p*, by question.
     items: dict[str, list[tuple[str, PStar]]] = {}
     for item, p_star in read_benchmark_p_stars(benchmark).items():
         items.setdefault(p_star.question, []).append((item, p_star))
     p_stars: dict[str, PStar] = {}
-    rows: dict[str, int] = {}
-    n_rows = uncounted = 0
-    for n_rows, row in enumerate(read_local_rows(path), start=1):
-        position = f"{path}: row {n_rows - 1}"
+    row_by_question: dict[str, int] = {}
+    n_uncounted = 0
+    for number, row in enumerate(read_local_rows(path)):
+        position = f"{path}: row {number}"
         question = to_text(look_up(_QUESTION, row, position), f"{position}: '{_QUESTION}'")
-        if rows.setdefault(question, n_rows - 1) != n_rows - 1:
-            raise InputError(f"{position}: has the question of row {rows[question]}; keep one row for each question")
+        if question in row_by_question:
+            first_number = row_by_question[question]
+            raise InputError(f"{position}: has the question of row {first_number}; keep one row for each question")
+        row_by_question[question] = number
         answers = read_answers(_ANSWERS, row, position)
         counts = read_counts(_COUNTS, answers, row, position, zero=True)
         if question not in items:
             continue
-        if not answers or not all(counts or [0]):
-            uncounted += 1
+        if not answers or not counts or not all(counts):
+            n_uncounted += 1
             continue
         for item, p_star in items[question]:
             extended_answers = tuple(_extend_names(tuple(names), p_star.answers) for names in answers)
-            p_stars[item] = PStar(question, extended_answers, tuple(counts or ()))
+            p_stars[item] = PStar(question, extended_answers, tuple(counts))
     if not p_stars:
+        n_rows = len(row_by_question)
         raise InputError(f"{path}: must have counts for questions of {benchmark}; none of its {n_rows} rows has any")
-    log.info("%s: p* of %d items; %d have an answer without a count", path, len(p_stars), uncounted)
+    log.info("%s: p* of %d items; %d have an answer without a count", path, len(p_stars), n_uncounted)
     return p_stars
 
 
@@ -114,6 +121,7 @@ def match_classes(classes: Sequence[Classes], backend: Backend) -> list[list[int
     may have several classes, but a class has at most one answer.
     """
     answer_numbers: list[list[int | None]] = [[None] * len(item.texts) for item in classes]
+    # First all texts of a class by name, then, of the classes without a match, only the first text by meaning.
     for comparer, n_texts in ((ExactBackend(), None), (backend, 1)):
         comparisons: list[_Comparison] = []
         for item, item_classes in enumerate(classes):
@@ -137,6 +145,7 @@ class _Comparison(NamedTuple):
 
 
 def _list_comparisons(item: int, class_number: int, question: Question, texts: Sequence[str]) -> Iterator[_Comparison]:
+    """Yield the comparisons of a class's texts with each right answer, in the order of the answers."""
     for number, names in enumerate(question.answers):
         for text in texts:
             if text:
@@ -154,9 +163,10 @@ def write_aligned_classes(
     settings: GroupingSettings,
     output: str,
 ) -> None:
-    """Align one model's answers in `semantics` with those in `benchmark` and in the files of `sources`.
+    """Align one model's classes of answers with the right answers, and write a file ALIGNED_CLASSES.
 
-    `source` is the name of the benchmark's own counts.
+    `semantics` is the file of the family `semantics`, which has the classes. Right answers and their counts are from
+    the file `benchmark`, named `source` here, and from further files, `sources` by name.
     """
     origin = read_provenance(semantics)
     origin_columns = {"model": origin["model"], "benchmark": origin["benchmark"]}
@@ -172,7 +182,10 @@ def write_aligned_classes(
 
 
 def read_classes(semantics: str) -> pl.DataFrame:
-    """A row for each class of each item: its texts, probability, share of the samples, and their number."""
+    """A row for each class of answers: item_id, answer_class, texts, p, frequency and n_samples, from a family's file.
+
+    `frequency` is the class's share of the item's `n_samples` responses, `p` its share of their probability.
+    """
     with check_readable(semantics, SEMANTICS.stage):
         columns = (*RESPONSE, "answer", "answer_class", "class_probability")
         rows = SEMANTICS.scan(semantics).select(columns).drop_nulls("answer_class").sort("item_id", "sample").collect()
@@ -190,7 +203,10 @@ def read_classes(semantics: str) -> pl.DataFrame:
 
 
 def align_classes(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend) -> list[dict[str, Any]]:
-    """Rows of ALIGNED_CLASSES, without model, benchmark and source, for the items that have answers and p*."""
+    """Rows of ALIGNED_CLASSES, without model, benchmark and source, for the items that have answers and p*.
+
+    `groups` is a frame of `read_classes`, `p_stars` are by item_id, and `backend` compares answers by meaning.
+    """
     items = {
         str(item): item_classes
         for (item,), item_classes in groups.group_by("item_id", maintain_order=True)
@@ -209,8 +225,12 @@ def align_classes(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: B
 
 
 def _make_rows(p_star: PStar, item_classes: pl.DataFrame, numbers: Sequence[int | None]) -> list[dict[str, Any]]:
-    """A row for each right answer with the model's probability, then rows for the model's other classes."""
+    """A row for each right answer with the model's probability, then rows for the model's other classes.
+
+    `numbers` has for each class the index of its right answer, or None. An answer without a class has no p.
+    """
     groups = item_classes.with_columns(number=pl.Series(numbers, dtype=pl.Int64))
+    # An answer may have several classes of the model.
     by_answer = groups.group_by("number").agg(pl.col("p", "frequency").sum())
     sums = {number: (p, frequency) for number, p, frequency in by_answer.iter_rows()}
     counts = p_star.counts or [None] * len(p_star.answers)

@@ -41,7 +41,8 @@ def measure_concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
     n = len(x)
     if n < 2:
         return Concordance(None, None, None, None, None, f"{n} items, 2 are needed")
-    # For each question: the number of pairs that contain it, and how many of these are in order.
+    # For each question: the pairs with it whose estimators differ, of these those with equal uncertainties, and those
+    # in order, where the larger estimator has the larger uncertainty.
     pairs = n - _count_equal(x)
     equal = _count_equal(y) - _count_equal(x, y)
     in_order = _count_below(x, y) + _count_below(-x, -y) + equal / 2
@@ -71,8 +72,8 @@ def measure_separation(estimator: Numbers, epistemic: Numbers, threshold: float)
 
 def _count_equal(*values: np.ndarray) -> np.ndarray:
     """The number of questions with the same values as each question, itself included, (n,)."""
-    _, kinds, sizes = np.unique(np.column_stack(values), axis=0, return_inverse=True, return_counts=True)
-    return np.asarray(sizes[kinds])
+    _, inverse, sizes = np.unique(np.column_stack(values), axis=0, return_inverse=True, return_counts=True)
+    return np.asarray(sizes[inverse])
 
 
 def _count_below(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -81,6 +82,7 @@ def _count_below(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     order = np.lexsort((-y, x))
     counts, sorted_values = np.empty(len(x), dtype=int), list[float]()
     for question, value in zip(order, y[order].tolist(), strict=True):
-        counts[question] = bisect_left(sorted_values, value)
-        sorted_values.insert(counts[question], value)
+        position = bisect_left(sorted_values, value)
+        counts[question] = position
+        sorted_values.insert(position, value)
     return counts

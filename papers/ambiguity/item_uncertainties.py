@@ -30,7 +30,10 @@ def write_uncertainties(
     uncertainties_output: str,
     estimates_output: str,
 ) -> None:
-    """Write the uncertainties and the estimators of all items for one model."""
+    """Write the uncertainties (UNCERTAINTIES) and the estimators (ESTIMATES) of all items for one model.
+
+    `aligned` are files ALIGNED_CLASSES by benchmark; `signals` are the files of the families that the estimators need.
+    """
     classes = pl.concat(map(ALIGNED_CLASSES.read, aligned))
     provenance = {"model": read_provenance(aligned[0])["model"], "settings": dict(settings)}
     UNCERTAINTIES.write(
@@ -42,13 +45,17 @@ def write_uncertainties(
         by_benchmark.setdefault(origin["benchmark"], {})[origin["family"]] = path
     items = classes.select("benchmark", "item_id").unique()
     rows = pl.concat(estimate_items(provenance["model"], benchmark, paths) for benchmark, paths in by_benchmark.items())
-    kept = rows.join(items, on=["benchmark", "item_id"], how="semi", maintain_order="left")
-    ESTIMATES.write(kept, estimates_output, provenance)
+    # An item without p* has no uncertainty to compare with.
+    compared_rows = rows.join(items, on=["benchmark", "item_id"], how="semi", maintain_order="left")
+    ESTIMATES.write(compared_rows, estimates_output, provenance)
 
 
 def measure_uncertainties(aligned: pl.DataFrame, settings: UncertaintySettings) -> Iterator[dict[str, Any]]:
-    """Yield a row of UNCERTAINTIES per item and form from a frame ALIGNED_CLASSES; posteriors need counts."""
-    *keys, _ = UNCERTAINTIES.key
+    """Yield a row of UNCERTAINTIES from a frame ALIGNED_CLASSES, for each item and form.
+
+    A form is a way to compute the uncertainty: as in the paper, with another p, or expected over a posterior of p*.
+    """
+    *keys, _ = UNCERTAINTIES.key  # the last is the form
     for key_values, item_classes in aligned.group_by(keys, maintain_order=True):
         right_answers = item_classes.filter("right")
         item_columns = dict(zip(keys, key_values, strict=True))
@@ -78,7 +85,7 @@ def _fill_nan(column: pl.Series) -> np.ndarray:
 
 
 def estimate_items(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFrame:
-    """A frame ESTIMATES of one benchmark from the files of its families of signals, by family."""
+    """A frame ESTIMATES of one benchmark; `paths` are the files of a model's signals on it, by family."""
     classes = read_classes(paths[ESTIMATORS["se"].family])
     items = classes.group_by("item_id", maintain_order=True).agg(
         pl.col("n_samples").first(), pl.len().alias("n_classes"), pl.col("frequency")
@@ -105,8 +112,9 @@ def _read_item_signal(path: str, family: str, signal: str, name: str) -> pl.Data
     contract = signal_contract(FAMILIES[family])
     with check_readable(path, contract.stage):
         lazy = contract.scan(path)
-        reasons = [column for column in lazy.collect_schema() if column.endswith("_reason")]
-        reason = pl.col(reasons[0]).drop_nulls().first() if reasons else pl.lit(None, pl.String)
+        # A family has one column of reasons, or none if its signals are never null.
+        reason_columns = [column for column in lazy.collect_schema() if column.endswith("_reason")]
+        reason = pl.col(reason_columns[0]).drop_nulls().first() if reason_columns else pl.lit(None, pl.String)
         value = pl.col(signal).drop_nulls().first()
         rows = lazy.group_by("item_id").agg(value.alias(name), reason.alias("reason")).collect()
     missing_reason = pl.when(pl.col(name).is_null()).then(pl.col("reason").fill_null(f"no {signal}"))

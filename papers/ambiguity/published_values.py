@@ -13,26 +13,30 @@ from papers.ambiguity.ambiguity_exhibits import (
 )
 
 # The benchmarks of the paper's tables, and whether the items of each have one answer or several.
-_ANSWERS = {"triviaqa": "one", "maqa": "several", "ambigqa": "several"}
+_ANSWERS_BY_BENCHMARK = {"triviaqa": "one", "maqa": "several", "ambigqa": "several"}
 # The model behind the tables whose rows do not name a model.
-_MODEL = "gemma-3-12b"
+_UNNAMED_MODEL = "gemma-3-12b"
 _STATISTICS = {"n": "Items", "count_mean": "Count", "count_sd": "SD", "entropy_mean": "H(p*)", "entropy_sd": "SD of H"}
 
 
 def read_published(table: str) -> pl.DataFrame:
-    """A row for each printed value: its keys, model and benchmark, the column's `name`, and `paper`."""
+    """The values that the paper prints in a table, a row for each: keys of its row, model, benchmark and others.
+
+    In the CSV file a printed column is `<benchmark>_<name>`, such as `maqa_se`; here it gives the columns `benchmark`,
+    `answers` (`one` or `several` right answers) and `name`, an estimator or statistic. `paper` is the value.
+    """
     # The paper's Tables 2 and 6 have one model in common.
     wide = pl.read_csv(PUBLISHED_FOLDER / f"table_{table}.csv").drop("table", strict=False).unique(maintain_order=True)
-    keys = [name for name in wide.columns if name.partition("_")[0] not in _ANSWERS]
+    keys = [name for name in wide.columns if name.partition("_")[0] not in _ANSWERS_BY_BENCHMARK]
     long = wide.unpivot(index=keys, value_name="paper").drop_nulls("paper")
     if "model" not in keys:
-        long = long.with_columns(model=pl.lit(_MODEL))
+        long = long.with_columns(model=pl.lit(_UNNAMED_MODEL))
     # A benchmark has no `_` in its name here, but a statistic may.
     benchmark = pl.col("variable").str.extract(r"^([a-z]+)_")
     return long.select(
         *("model", *[key for key in keys if key != "model"]),
         benchmark=benchmark,
-        answers=benchmark.replace_strict(_ANSWERS),
+        answers=benchmark.replace_strict(_ANSWERS_BY_BENCHMARK),
         name=pl.col("variable").str.replace(r"^[a-z]+_", ""),
         paper="paper",
     )
@@ -70,7 +74,10 @@ def compare_published(
 
 
 def compare_statistics(study_values: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table | None:
-    """Our statistics of p* next to the paper's, by benchmark and source; None if none match."""
+    """Our statistics of p* next to the paper's, by benchmark and source of its counts; None if none match.
+
+    `study_values` has benchmark, source and a column for each statistic (`summarise_p_stars`).
+    """
     if not is_table_comparable("8_p_star", settings["models"], settings["benchmarks"]):
         return None
     long = study_values.unpivot(index=["benchmark", "source"], value_name="ours", variable_name="name")

@@ -61,7 +61,7 @@ FIGURES: dict[str, ExhibitDeclaration] = {
 
 
 def list_area_measures(answers: Sequence[str]) -> list[str]:
-    """The names of the area's measures for these kinds of answers: `eas_reference`, `mean_eas_reference`, ..."""
+    """The measures of the entropy area by inserted answer (a key of ANSWERS): `eas_reference`, `mean_eas_reference`."""
     names = []
     for answer in answers:
         names += [f"{name}_{answer}" for name in AREA_MEASURES]
@@ -69,7 +69,7 @@ def list_area_measures(answers: Sequence[str]) -> list[str]:
 
 
 def list_measures(answers: Sequence[str]) -> list[str]:
-    """All measures of a response that are compared, first those of the area."""
+    """All measures of a response that are compared, first those of the entropy area by inserted answer."""
     return [*list_area_measures(answers), *BASELINE_MEASURES]
 
 
@@ -82,7 +82,10 @@ def measure_title(measure: str) -> str:
 
 
 def has_published_values(table: str, models: Iterable[str], sets: Iterable[str], answers: Iterable[str]) -> bool:
-    """Whether the paper has values for a table of these models, benchmarks and kinds of answers."""
+    """Whether the paper has values for a table of these models, benchmarks (`sets`) and inserted answers.
+
+    The paper inserts only the reference.
+    """
     return "reference" in answers and TABLES[table].is_comparable(models, sets)
 
 
@@ -109,7 +112,7 @@ INTERVAL_NOTE = "from, to: 95 % interval by bootstrap over items."
 
 
 def answer_note(answers: Sequence[str]) -> str:
-    """The note on the kinds of answers."""
+    """The note on which answers are inserted, keys of ANSWERS."""
     notes = {
         "reference": "reference: the benchmark's answer is inserted, as in the paper, which needs a label",
         "own": "own answer: the response's own final answer, which needs none",

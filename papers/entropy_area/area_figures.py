@@ -41,7 +41,10 @@ class AreaFigureSettings(AreaExhibitSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class AreaFigureInputs(FigureInputs):
-    """The settings of the figures, frames of the contracts ITEMS and CORRELATIONS, and the files of the pass."""
+    """The settings of the figures, frames of the contracts ITEMS and CORRELATIONS, and files FORCED_ANSWERS.
+
+    `passes` has these files by model and benchmark.
+    """
 
     settings: AreaFigureSettings
     items: pl.DataFrame
@@ -73,11 +76,13 @@ def figure_2_correlations(inputs: AreaFigureInputs) -> Drawing:
 
 
 def _draw_panel(axes: Axes, rows: pl.DataFrame, measure: str, correlation: dict[str, Any]) -> None:
-    """Draw a standardised measure by answer entropy, with its regression line, or say why there is no correlation."""
+    """Draw a standardised measure by answer entropy, with its regression line, or say why there is no correlation.
+
+    `rows` are of ITEMS, `correlation` is the measure's row of CORRELATIONS.
+    """
     style_axes(axes)
-    if explain_no_correlation(rows["answer_entropy"], rows["answer_entropy"]) or explain_no_correlation(
-        rows[measure], rows[measure]
-    ):
+    is_undefined = any(explain_no_correlation(rows[name], rows[name]) for name in ("answer_entropy", measure))
+    if is_undefined:
         axes.set_title(f"{measure_title(measure)}\nno r: {correlation['reason']}", fontsize=8, wrap=True)
         return
     x = rows["answer_entropy"].to_numpy()
@@ -91,16 +96,27 @@ def _draw_panel(axes: Axes, rows: pl.DataFrame, measure: str, correlation: dict[
     axes.set_title(f"{measure_title(measure)}\nr = {correlation['r']:.3f}, {p}", fontsize=9)
 
 
-# Options A, B, C and so on: colours of Okabe and Ito, dashes that differ as well.
-_LINES = (
-    *((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), ("#CC79A7", ":")),
-    *(("#E69F00", "-"), ("#56B4E9", "--"), ("#999999", "-."), ("#000000", ":"), ("#F0E442", "-"), (BLUE, ":")),
-)
+# Colour and dash of the line for each option: colours of Okabe and Ito, dashes that differ as well.
+_OPTION_STYLES: Mapping[str, tuple[str, str]] = {
+    "A": (BLUE, "-"),
+    "B": (ORANGE, "--"),
+    "C": (GREEN, "-."),
+    "D": ("#CC79A7", ":"),
+    "E": ("#E69F00", "-"),
+    "F": ("#56B4E9", "--"),
+    "G": ("#999999", "-."),
+    "H": ("#000000", ":"),
+    "I": ("#F0E442", "-"),
+    "J": (BLUE, ":"),
+}
 _POSITION_LABEL = "Token t after which the answer is inserted"
 
 
 def figure_1_trajectory(inputs: AreaFigureInputs) -> Drawing:
-    """Draw the entropies of one response with the area under them: the response of median EAS."""
+    """Draw the entropy after each token of one response, and the area under it, its entropy area score (EAS).
+
+    The response is the one of median EAS on the benchmark.
+    """
     benchmark = _choose_benchmark(inputs.passes[inputs.model], inputs.settings)
     answer, label = inputs.settings["answer"], inputs.label
     item = select_median_item(select_benchmarks(inputs.items, inputs.model, [benchmark]), f"eas_{answer}")
@@ -158,7 +174,10 @@ def figure_3_ranges(inputs: AreaFigureInputs) -> Drawing:
 
 
 def _choose_benchmark(passes: Mapping[str, str], settings: AreaFigureSettings) -> str:
-    """The benchmark of the settings, or else the first with options, or else the first."""
+    """The benchmark of the settings, or else the first whose questions have options, or else the first.
+
+    `passes` are files FORCED_ANSWERS by benchmark.
+    """
     if settings["figure_benchmark"]:
         return settings["figure_benchmark"]
     for benchmark, path in passes.items():
@@ -168,6 +187,7 @@ def _choose_benchmark(passes: Mapping[str, str], settings: AreaFigureSettings) -
 
 
 def _format_caption(model: str, benchmark: str, answer: str, alpha: float, has_options: bool) -> str:
+    """The caption of Figure 3; `answer` is the inserted one, `has_options` whether the options' panels are drawn."""
     selection = (
         f"{model} on {benchmark}: of the items in each range of answer entropy the one whose first response has the "
         "median EAS. "
@@ -186,11 +206,16 @@ def _format_caption(model: str, benchmark: str, answer: str, alpha: float, has_o
 
 
 def _describe_trajectory(trajectory: Trajectory, answer: str) -> str:
+    """Item, inserted answer if it is the letter of an option (others may be long), and scores, for a panel's title."""
     letter = f", {ANSWERS[answer]} {trajectory.answer_text}" if trajectory.options and trajectory.answer_text else ""
     return f"{trajectory.item_id}{letter}\nanswer entropy {trajectory.answer_entropy:.2f}, EAS {trajectory.eas:.1f}"
 
 
 def _draw_column(column: Sequence[Axes], trajectory: Trajectory | None, alpha: float) -> None:
+    """Draw the entropies in the last panel of a column, and above them, if it has two, the options' probabilities.
+
+    `trajectory` is None for a range of answer entropies without a response.
+    """
     for axes in column:
         style_axes(axes)
         # An empty range has no tokens.
@@ -204,6 +229,7 @@ def _draw_column(column: Sequence[Axes], trajectory: Trajectory | None, alpha: f
 
 
 def _draw_entropy(axes: Axes, trajectory: Trajectory) -> None:
+    """Draw the entropy after each position, and fill the area below."""
     axes.fill_between(trajectory.positions, trajectory.entropies, color=BLUE, alpha=0.25, linewidth=0)
     axes.plot(trajectory.positions, trajectory.entropies, color=BLUE, linewidth=0.9)
     axes.set_ylim(bottom=0)
@@ -211,10 +237,11 @@ def _draw_entropy(axes: Axes, trajectory: Trajectory) -> None:
 
 
 def _draw_options(axes: Axes, trajectory: Trajectory, alpha: float) -> None:
-    sums = trajectory.decayed_options(alpha)
-    for letter, values in zip(trajectory.options, sums, strict=True):
-        color, dash = _LINES["ABCDEFGHIJ".index(letter)]
-        axes.plot(range(1, len(values) + 1), values, color=color, linestyle=dash, linewidth=1.2, label=letter)
+    """Draw a line for each option: the sum of its probabilities up to each token, earlier ones decayed by `alpha`."""
+    for letter, decayed_sums in zip(trajectory.options, trajectory.decayed_options(alpha), strict=True):
+        color, dash = _OPTION_STYLES[letter]
+        tokens = range(1, len(decayed_sums) + 1)
+        axes.plot(tokens, decayed_sums, color=color, linestyle=dash, linewidth=1.2, label=letter)
     axes.set_ylim(bottom=0)
 
 
@@ -227,7 +254,11 @@ def write_figures(
     models: Sequence[str],
     folder: str,
 ) -> None:
-    """Write the figures, by the names of their files, to `folder`."""
+    """Write the figures in `exhibits`, keyed by file name, to `folder`.
+
+    `by_item` are files ITEMS, one for each of `models`, `correlations` is a file CORRELATIONS, and `passes` are files
+    FORCED_ANSWERS of all models and benchmarks.
+    """
     passes_by_model: dict[str, dict[str, str]] = {}
     for path in passes:
         origin = read_provenance(path)

@@ -14,7 +14,7 @@ from papers.entropy_area.correlation import compute_correlation, explain_no_corr
 Sets = Mapping[str, Sequence[str]]
 
 _ENTROPY = pl.col("answer_entropy")
-# Ranges of the answer entropy: the title, in bits, and whether an item is in it.
+# Ranges of the answer entropy by name: the title, in bits, and an expression for whether a row of ITEMS is in it.
 RANGES: Mapping[str, tuple[str, pl.Expr]] = {
     "low": ("[0, 0.5)", _ENTROPY < 0.5),
     "medium": ("[0.5, 1.5]", _ENTROPY.is_between(0.5, 1.5)),
@@ -39,7 +39,10 @@ def write_measures(
     correlations_output: str,
     spread_output: str,
 ) -> None:
-    """Write correlations, and how much the score depends on the sample."""
+    """Write correlations (CORRELATIONS), and how much the score depends on the sample (SPREAD).
+
+    `by_item` are files ITEMS and `by_response` files RESPONSES, one for each of `models`.
+    """
     items = read_by_owner(ITEMS, by_item, {"model": models})
     provenance = {"settings": dict(settings)}
     CORRELATIONS.write(CORRELATIONS.frame(list(correlate_measures(items, settings))), correlations_output, provenance)
@@ -53,7 +56,7 @@ def select_benchmarks(frame: pl.DataFrame, model: str, benchmarks: Sequence[str]
 
 
 def select_complete_items(items: pl.DataFrame, names: Sequence[str], target: str) -> pl.DataFrame:
-    """The items with all of these measures and the entropy, except measures that no item has."""
+    """The items with all measures in `names` and the entropy `target`; a measure that no item has is not required."""
     measured_names = [name for name in names if items[name].null_count() < len(items)]
     return items.drop_nulls([*measured_names, target])
 
@@ -72,6 +75,7 @@ def correlate_measures(items: pl.DataFrame, settings: AreaMeasureSettings) -> It
 
 
 def _correlate_measure(rows: pl.DataFrame, measure: str, target: str, settings: AreaMeasureSettings) -> dict[str, Any]:
+    """The columns r to reason of CORRELATIONS for the items in `rows`; all but the reason are null without an r."""
     empty = dict.fromkeys(("r", "p", "lower", "upper", "rho", "rho_p", "reason"))
     if len(rows) and rows[measure].null_count():
         return empty | {"reason": "no response has it"}
@@ -93,13 +97,17 @@ def compute_spreads(
                 scored_responses = (
                     select_benchmarks(responses, model, benchmarks).drop_nulls(score).rename({score: "score"})
                 )
+                # One score of an item shows no difference between samples.
                 repeated_responses = scored_responses.filter(pl.len().over("benchmark", "item_id") > 1)
                 rows = repeated_responses.join(entropies, on=["benchmark", "item_id"], maintain_order="left")
                 yield {"model": model, "benchmark": name, "answer": answer} | _compute_spread(rows)
 
 
 def _compute_spread(rows: pl.DataFrame) -> dict[str, Any]:
-    """The spread of scores, and r by sample number, of rows with `sample`, `score` and `answer_entropy`."""
+    """The columns n_items to r_mean of SPREAD, from rows with `sample`, `score` and `answer_entropy`.
+
+    r is the correlation of the score with the answer entropy, for the first, second, ... sample of each item.
+    """
     item_rows = rows.group_by("benchmark", "item_id", maintain_order=True).agg(
         pl.col("score").mean(), pl.col("answer_entropy").first(), variance=pl.col("score").var(), n=pl.len()
     )
@@ -125,5 +133,6 @@ def _compute_spread(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def _compute_r(rows: pl.DataFrame) -> float | None:
+    """Pearson's r of `score` with `answer_entropy`; None if it is undefined, as for equal scores."""
     x, y = rows["score"], rows["answer_entropy"]
     return None if explain_no_correlation(x, y) else float(np.corrcoef(x, y)[0, 1])

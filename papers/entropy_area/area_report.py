@@ -29,7 +29,7 @@ class AreaSummary:
 
     @property
     def verdict(self) -> str:
-        """A sentence with the measure of strongest correlation with the answer entropy, and the place of EAS."""
+        """A sentence with the measure that correlates most with the answer entropy, and r of EAS if it is another."""
         rows = {name: row for name, row in self.by_measure.items() if row["r"] is not None}
         if not rows:
             reason = next(iter(self.by_measure.values()))["reason"]
@@ -45,6 +45,7 @@ class AreaSummary:
 
 
 def _format_r(row: Mapping[str, Any]) -> str:
+    """R of a row of CORRELATIONS with its interval, as `r +0.52 (+0.40 to +0.63)`."""
     return f"r {format_number(row['r'], '+.2f')} ({format_r_interval(row)})"
 
 

@@ -70,29 +70,36 @@ class EntropyArea(Analysis):
         return self.model_copy(update=chosen), lines
 
     def _check_each_once(self, studied: StudyNames) -> None:
-        seen: dict[str, str] = {}
+        """Raise ValueError if a combined set has a benchmark's name, or a benchmark is in two sets of `together`."""
+        set_by_benchmark: dict[str, str] = {}
         for name, benchmarks in self.together.items():
             if name in studied.benchmarks:
                 raise ValueError(f"analyses.entropy_area.together.{name}: a benchmark has this name; choose another")
             for benchmark in benchmarks:
-                if benchmark in seen:
+                if first_name := set_by_benchmark.get(benchmark):
                     raise ValueError(
-                        f"analyses.entropy_area.together.{name}: '{benchmark}' is in {seen[benchmark]}, too; keep one"
+                        f"analyses.entropy_area.together.{name}: '{benchmark}' is in {first_name}, too; keep one"
                     )
-                seen[benchmark] = name
+                set_by_benchmark[benchmark] = name
 
     def sets(self, labelled: list[str]) -> dict[str, list[str]]:
-        """The benchmarks with references that are shown as one, by name, in the order of the first of each."""
-        name_of = {benchmark: benchmark for benchmark in labelled}
+        """The benchmarks that are shown as one, by the set's name, in the order of the first of each.
+
+        `labelled` are the benchmarks with references; one that is not in `together` is a set of its own name.
+        """
+        set_by_benchmark = {benchmark: benchmark for benchmark in labelled}
         for name, benchmarks in self.together.items():
-            name_of |= dict.fromkeys(benchmarks, name)
+            set_by_benchmark |= dict.fromkeys(benchmarks, name)
         sets: dict[str, list[str]] = {}
         for benchmark in labelled:
-            sets.setdefault(name_of[benchmark], []).append(benchmark)
+            sets.setdefault(set_by_benchmark[benchmark], []).append(benchmark)
         return sets
 
     def choose_answer(self, answers: list[str]) -> str:
-        """The kind of answer whose score is shown, from those of the pass; raises ValueError for another."""
+        """The inserted answer whose score exhibits with only one show; by default the reference, as in the paper.
+
+        `answers` are those that signals.forced_answer inserts; raises ValueError if the setting is not among them.
+        """
         if self.answer and self.answer not in answers:
             raise ValueError(
                 f"analyses.entropy_area.answer: '{self.answer}' is not in signals.forced_answer.answers, which has "

@@ -78,6 +78,7 @@ def table_1_truncation(inputs: AreaTableInputs) -> Table:
 def _compare_truncation(
     truncation: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Iterable[str]
 ) -> Table | None:
+    """The paper's Table 1 with ours; None if the study has not the paper's model, benchmark and inserted answer."""
     if not has_published_values("1_truncation", models, sets, answers):
         return None
     (model,), (benchmark,) = TABLES["1_truncation"].models, TABLES["1_truncation"].benchmarks
@@ -232,7 +233,7 @@ def write_tables(
     models: Sequence[str],
     folder: str,
 ) -> None:
-    """Write the tables of these names to `folder`."""
+    """Write the tables of these names to `folder`, from this analysis' files (area_frames.py)."""
     inputs = AreaTableInputs(
         label=settings["label"],
         settings=settings,

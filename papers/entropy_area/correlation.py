@@ -26,7 +26,7 @@ class Correlation:
 
 
 def explain_no_correlation(x: Numbers, y: Numbers, names: tuple[str, str] = ("x", "y")) -> str | None:
-    """Say why these numbers, (n_items,) each, have no correlation, or return None. `names` are theirs."""
+    """Say why x and y, (n_items,) each, have no correlation, or return None; `names` are theirs in the reason."""
     if len(x) < MIN_ITEMS:
         return f"{len(x)} items have both, {MIN_ITEMS} are needed"
     by_name = [(name, np.asarray(values, dtype=float)) for name, values in zip(names, (x, y), strict=True)]

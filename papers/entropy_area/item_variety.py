@@ -54,7 +54,10 @@ def correctness_entropy(n_correct: int, n_samples: int) -> float:
 def write_items(
     answers: Sequence[str], features: Sequence[str], passes: Sequence[str], by_response_output: str, by_item_output: str
 ) -> None:
-    """Write the measures of all responses of one model, and its items."""
+    """Write the measures of all responses of one model (RESPONSES), and those of its items (ITEMS).
+
+    `answers`, `features` and `passes` are files ANSWER_CLASSES, FEATURE_FRAME and FORCED_ANSWERS of its benchmarks.
+    """
     responses = join_measures(
         pl.concat(map(ANSWER_CLASSES.read, answers)),
         pl.concat(FEATURE_FRAME.read(path, [*RESPONSE, "ppl", "n_tokens"]) for path in features),
@@ -66,7 +69,11 @@ def write_items(
 
 
 def join_measures(answers: pl.DataFrame, features: pl.DataFrame, forced: pl.DataFrame) -> pl.DataFrame:
-    """A frame of contract RESPONSES: a row for each of `answers`, null if a response has no area."""
+    """A frame of contract RESPONSES: a row for each of `answers` (ANSWER_CLASSES), with features and entropy areas.
+
+    `forced` has RESPONSE, `answer` (which one was inserted) and AREA_MEASURES; without a row for a response, its areas
+    are null.
+    """
     responses = answers.select(*RESPONSE, "label", "answer_class").join(
         features, on=RESPONSE, how="left", maintain_order="left", validate="1:1"
     )
@@ -78,7 +85,10 @@ def join_measures(answers: pl.DataFrame, features: pl.DataFrame, forced: pl.Data
 
 
 def summarise_items(responses: pl.DataFrame) -> pl.DataFrame:
-    """A frame of contract ITEMS from a frame RESPONSES. The first response has the lowest sample number."""
+    """A frame of contract ITEMS from a frame RESPONSES: counts and entropies of all samples, measures of the first.
+
+    The first response to an item has the lowest sample number.
+    """
     rows = []
     for item_key, item_rows in responses.sort(RESPONSE).group_by(ITEMS.key, maintain_order=True):
         answers = item_rows["answer_class"].to_list()
@@ -105,9 +115,10 @@ _COLUMNS = ("missing_masses", "bounds", "entropies")
 
 
 def write_truncation(passes: Sequence[str], sets: Mapping[str, Sequence[str]], output: str) -> None:
-    """Write mean and quantiles over the positions of a model's responses, for each of `sets` of benchmarks.
+    """Write a file TRUNCATION: mean and quantiles over all positions of a model's responses, by set of benchmarks.
 
-    If there are several, also for all benchmarks together.
+    `passes` are files FORCED_ANSWERS of one model; `sets` are benchmarks by the name under which they are shown. If
+    there are several, there are also rows for all benchmarks together.
     """
     by_benchmark = {read_provenance(path)["benchmark"]: path for path in passes}
     model = read_provenance(passes[0])["model"]
@@ -122,7 +133,7 @@ def write_truncation(passes: Sequence[str], sets: Mapping[str, Sequence[str]], o
 
 
 def compute_truncation(passes: Sequence[str]) -> Iterator[dict[str, object]]:
-    """Yield rows of TRUNCATION, without model and benchmark, over all positions of these files of the pass.
+    """Yield rows of TRUNCATION, without model and benchmark, over all positions of these files FORCED_ANSWERS.
 
     A high quantile of the missing mass is a low `top_20_mass`. Quantiles of the missing mass and of the bound are
     separate, so they may be from different positions.

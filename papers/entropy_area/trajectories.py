@@ -59,20 +59,23 @@ class Trajectory:
 
 
 def has_options(path: str) -> bool:
-    """Whether a response in a file of the pass has the probabilities of its question's options."""
+    """Whether a response in a file FORCED_ANSWERS has the probabilities of its question's options."""
     with check_readable(path, FORCED_ANSWERS.stage):
         has_probabilities = FORCED_ANSWERS.scan(path).select(pl.col("option_probabilities").is_not_null().any())
         return bool(has_probabilities.collect().item())
 
 
 def select_median_item(items: pl.DataFrame, score: str) -> dict[str, object] | None:
-    """The row of ITEMS with the median score (the lower of two; ties by item id); None without any."""
+    """The row of ITEMS with the median of the column `score` (the lower of two; ties by item id); None without any."""
     scored_items = items.drop_nulls(score).sort(score, "item_id")
     return scored_items.row((len(scored_items) - 1) // 2, named=True) if len(scored_items) else None
 
 
 def load_trajectory(path: str, item: Mapping[str, object], answer: str) -> Trajectory:
-    """The trajectory of the response that a row of ITEMS names; it exists because its score is known."""
+    """The trajectory of the response that a row of ITEMS names, with `answer` inserted, from a file FORCED_ANSWERS.
+
+    It exists if the item has a score.
+    """
     with check_readable(path, FORCED_ANSWERS.stage):
         rows = FORCED_ANSWERS.scan(path).filter(item_id=item["item_id"], sample=item["sample"], answer=answer)
         row = rows.select(_COLUMNS).collect().row(0, named=True)

@@ -77,6 +77,7 @@ class StatedIntervals:
 
 
 def _unit_scale(stated: StatedIntervals) -> np.ndarray:
+    """The scale of a margin that is the same for all questions, (n,)."""
     return np.ones(len(stated))
 
 
@@ -84,7 +85,8 @@ def _unit_scale(stated: StatedIntervals) -> np.ndarray:
 class Adjustment:
     """Moves both limits of an interval outwards by its margin: `margin`, or that of its group in `margins`.
 
-    The margin is in multiples of the question's `scale`; `ends` returns the limits to move.
+    The margin is in multiples of the question's `scale`, (n,); `ends` returns the limits to move, lower and upper,
+    (n,) each: those stated, or predicted ones.
     """
 
     margin: float
@@ -110,7 +112,7 @@ class Adjustment:
 
 
 def fit_adjustment(name: str, calibration: StatedIntervals, true: Numbers, alpha: float) -> Adjustment:
-    """The adjustment of this name (`catalogue.ADJUSTMENTS`), fitted to a level of 1 - alpha.
+    """The adjustment of this name (`interval_exhibits.ADJUSTMENTS`), fitted to a level of 1 - alpha.
 
     `true` are the true answers of the calibration questions, (n,), in the unit of the bounds. Raises ValueError for an
     invalid level, or if the questions lack data that the adjustment needs; TooFewQuestions for too few questions.
@@ -128,16 +130,20 @@ def fit_adjustment(name: str, calibration: StatedIntervals, true: Numbers, alpha
 
 
 def _fit_base(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
+    """The stated intervals, unchanged."""
     return Adjustment(0.0)
 
 
 def _fit_conformal(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
+    """The same margin for all questions."""
     return Adjustment(_compute_margin(nonconformity_scores(*calibration.bounds, true), level))
 
 
 def _fit_normalised(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
+    """A margin proportional to the width + 1, so that wide intervals stay wide."""
+
     def scale(stated: StatedIntervals) -> np.ndarray:
-        return stated.width + 1
+        return stated.width + 1  # an interval of one number has the width 0
 
     scores = nonconformity_scores(*calibration.bounds, true) / scale(calibration)
     return Adjustment(_compute_margin(scores, level), scale=scale)
@@ -153,6 +159,7 @@ def _fit_mondrian(calibration: StatedIntervals, true: np.ndarray, level: float) 
     n_merged = 0
     for index in np.argsort(sizes, kind="stable"):
         name, size = str(names[index]), int(sizes[index])
+        # Groups come by rising size, so those that are merged are the smallest, until they are enough together.
         if can_reach_level(size, level) and (not merged_groups or can_reach_level(n_merged, level)):
             margins[name] = _compute_margin(scores[group == name], level)
         else:
@@ -163,6 +170,7 @@ def _fit_mondrian(calibration: StatedIntervals, true: np.ndarray, level: float) 
 
 
 def _fit_cqr(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
+    """Conformalised quantile regression: limits predicted from every other question, a margin learned on the rest."""
     regression_rows, margin_rows = slice(0, None, 2), slice(1, None, 2)
     ends = _fit_limit_regression(calibration.rows(regression_rows), true[regression_rows], level)
     scores = nonconformity_scores(*ends(calibration.rows(margin_rows)), true[margin_rows])
@@ -178,10 +186,10 @@ def _fit_limit_regression(
     answers: 10^18, where the truth is between -5 and 40, would dominate the regression.
     """
     reach = 10 * np.ptp(true)
-    limits = true.min() - reach, true.max() + reach
+    lowest, highest = true.min() - reach, true.max() + reach
 
     def inputs(stated: StatedIntervals) -> np.ndarray:
-        columns = [np.clip(end, *limits) for end in stated.bounds]
+        columns = [np.clip(end, lowest, highest) for end in stated.bounds]
         if stated.covariates is not None:
             columns.append(stated.covariates)
         return np.column_stack(columns)
@@ -195,12 +203,14 @@ def _fit_limit_regression(
 
 
 def _require_group(stated: StatedIntervals) -> np.ndarray:
+    """The kind of each question, (n,) of text; raises ValueError without kinds."""
     if stated.group is None:
         raise ValueError("mondrian needs the group of each question, there is none: give `group`")
     return np.asarray(stated.group, dtype=str)
 
 
 def _compute_margin(scores: np.ndarray, level: float) -> float:
+    """The conformal quantile at `level` of how far each truth is outside its interval (negative inside), (n,)."""
     return float(conformal_quantile(scores, level))
 
 

@@ -18,11 +18,12 @@ _EXPONENT = re.compile(r"[-+]?[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Questions:
-    """n questions: right answers, (n,); kinds, (n,), if known; and one model's statements.
+    """n questions with right answers `true`, (n,), kinds `group`, (n,), if known, and what one model states about them.
 
-    `stated` has by level lower and upper limits, (n, m) each, of m queries, NaN if unreadable; `samples_by_temperature`
-    has integers, (n, m), likewise. `covariates` has by level signals of the first query, (n, p), or null if a readable
-    query lacks them. A belief is a distribution over integers; `beliefs` has None for a question without one.
+    `stated` has by level the lower and upper limits of m queries, (n, m) each, NaN if unreadable, and
+    `samples_by_temperature` the integers of m answers, (n, m), likewise. `covariates` has by level signals of the first
+    query, (n, p), or null if a readable query lacks them. A belief is the model's distribution over integers; `beliefs`
+    has None for a question without one.
     """
 
     item_id: np.ndarray
@@ -64,7 +65,10 @@ class Questions:
 
 
 def drop_unshared_parts(calibration: Questions, test: Questions) -> tuple[Questions, Questions]:
-    """Both with only the parts that both have: kinds, and covariates of a level."""
+    """Both without kinds of questions, or covariates of a level, if one of the two lacks them.
+
+    What is fitted on the calibration questions with such data could not be applied to the others.
+    """
     if calibration.group is None or test.group is None:
         calibration, test = replace(calibration, group=None), replace(test, group=None)
     missing_covariates: dict[float, None] = {}
@@ -80,10 +84,10 @@ def drop_unshared_parts(calibration: Questions, test: Questions) -> tuple[Questi
 def gather_questions(
     items: pl.DataFrame, stated: pl.DataFrame, integers: pl.DataFrame, beliefs: pl.DataFrame, features: pl.DataFrame
 ) -> Questions:
-    """Collect the questions of `items` (contract BENCHMARKS) with one model's answers, from frames of its contracts.
+    """Collect the questions of `items` (BENCHMARKS) with one model's answers.
 
-    `features` has level, item_id and the covariates of the first stating responses. Raises InputError for a reference
-    that is not an integer.
+    These are frames STATED_INTERVALS, INTEGER_ANSWERS and BELIEFS, and `features` with level, item_id and the
+    covariates of the first response that states an interval. Raises InputError for a reference that is not an integer.
     """
     ends, covariates, samples = {}, {}, {}
     for (level,), group_answers in stated.sort("level").group_by("level", maintain_order=True):
@@ -106,8 +110,9 @@ def gather_questions(
 
 
 def _fill_matrix(items: pl.DataFrame, answers: pl.DataFrame, column: str) -> np.ndarray:
-    """A matrix with a row for each item and a column for each sample number."""
+    """The values in `column` as a matrix, (n_items, n_samples), NaN for a null or absent answer."""
     rows = items.select("item_id").join(answers, on="item_id", how="left", maintain_order="left")
+    # Rows of one item are adjacent after the join, so its run has the item's number.
     row_numbers = rows.select(pl.col("item_id").rle_id()).to_series().to_numpy()
     values = np.full((len(items), int(answers["sample"].to_numpy().max(initial=0)) + 1), np.nan)
     column_numbers = rows["sample"].fill_null(0).to_numpy()
@@ -116,13 +121,18 @@ def _fill_matrix(items: pl.DataFrame, answers: pl.DataFrame, column: str) -> np.
 
 
 def _select_covariates(items: pl.DataFrame, features: pl.DataFrame, lower: np.ndarray) -> np.ndarray | None:
+    """The covariates of each item, (n_items, n_covariates); None if a question with a readable interval lacks one.
+
+    `lower` are the items' lower limits, (n_items,), NaN if unreadable.
+    """
     rows = items.select("item_id").join(features.drop("level"), on="item_id", how="left", maintain_order="left")
     values = rows.drop("item_id").cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return values if values.shape[1] and np.isfinite(values[~np.isnan(lower)]).all() else None
+    is_complete = bool(np.isfinite(values[~np.isnan(lower)]).all())
+    return values if values.shape[1] and is_complete else None
 
 
 def select_basis(beliefs: pl.DataFrame) -> str | None:
-    """The first basis of the catalogue that a frame BELIEFS has."""
+    """The first source of distributions (a key of BASES) that a frame BELIEFS has; None without any."""
     for basis in BASES:
         if basis in beliefs["basis"]:
             return basis
@@ -130,7 +140,10 @@ def select_basis(beliefs: pl.DataFrame) -> str | None:
 
 
 def list_distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, Distribution, float]]:
-    """Item, normalised distribution and missing mass of this basis's rows with at least one integer."""
+    """Item id, normalised distribution and missing probability, from rows of BELIEFS with at least one integer.
+
+    `basis` is the source of the distributions, a key of BASES.
+    """
     rows = beliefs.filter(pl.col("values").list.len() > 0, pl.col("basis").eq_missing(basis))
     triples = []
     for item, values, shares, missing in rows.select("item_id", "values", "probabilities", "missing").iter_rows():
@@ -140,12 +153,13 @@ def list_distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[s
 
 
 def read_exponents(items: pl.DataFrame) -> dict[str, int]:
-    """Right answers of a frame BENCHMARKS by item; raises InputError for a reference that is not an integer."""
+    """Right answers of a frame BENCHMARKS by item id, powers of ten; raises InputError if one is not an integer."""
     rows = items.select("item_id", "reference").iter_rows()
     return {item: _parse_exponent(item, reference) for item, reference in rows}
 
 
 def _parse_exponent(item: str, reference: str | None) -> int:
+    """The integer that a reference is; raises InputError with the item for another text."""
     # Python's int also takes `1_0` and digits of other scripts, and fails on thousands of them.
     if not _EXPONENT.fullmatch(reference or ""):
         raise InputError(

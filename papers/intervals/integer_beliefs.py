@@ -29,10 +29,11 @@ def write_beliefs(
     farthest: int | None,
     output: str,
 ) -> None:
-    """Write each variant's probabilities of integers, for variants that have any.
+    """Write a file BELIEFS: each variant's probabilities of integers, for variants that have any.
 
     A variant is a model of the config; several ask the same weights in different ways. `models` are the names that are
-    shown, by variant. Integers farther from 0 than `farthest` count as missing: they cannot be powers of ten.
+    shown, by variant. `integers`, `generations` and `passes` are files INTEGER_ANSWERS, GENERATIONS and INTEGERS.
+    Integers farther from 0 than `farthest` count as missing: they cannot be powers of ten.
     """
     rows: list[dict[str, Any]] = []
     for path in passes:
@@ -47,7 +48,7 @@ def write_beliefs(
 
 
 def _drop_far_integers(row: dict[str, Any], farthest: int | None) -> dict[str, Any]:
-    """A row of BELIEFS without integers far from 0."""
+    """A row of BELIEFS without integers farther from 0 than `farthest`, whose probability is added to `missing`."""
     values, probabilities = [], []
     for value, p in zip(row["values"], row["probabilities"], strict=True):
         if farthest is None or abs(value) <= farthest:
@@ -57,14 +58,14 @@ def _drop_far_integers(row: dict[str, Any], farthest: int | None) -> dict[str, A
 
 
 def convert_pass(replies: pl.DataFrame) -> Rows:
-    """Rows of BELIEFS from a frame INTEGERS, whose first samples have distributions."""
+    """Yield rows of BELIEFS from a frame INTEGERS, in which only first responses have distributions."""
     for row in replies.drop_nulls("values").iter_rows(named=True):
         yield _make_row(row, "whole", row["values"], row["logprobs"])
         yield _make_row(row, "first_token", row["first_values"], row["first_logprobs"])
 
 
 def convert_samples(answers: pl.DataFrame) -> Rows:
-    """Rows of BELIEFS from a frame INTEGER_ANSWERS: an integer has the probability of its likeliest text."""
+    """Yield rows of BELIEFS from a frame INTEGER_ANSWERS: an integer has the probability of its likeliest text."""
     readable_answers = answers.drop_nulls(["value", "probability"])
     likeliest_texts = readable_answers.group_by("model", *_ITEM, "value", maintain_order=True).agg(
         pl.col("probability").max()
@@ -75,7 +76,7 @@ def convert_samples(answers: pl.DataFrame) -> Rows:
 
 
 def convert_first_steps(first_steps: pl.DataFrame) -> Rows:
-    """Rows of BELIEFS from first steps: `tokens`, the texts of the likely tokens, and their `logprobs`."""
+    """Yield rows of BELIEFS from items' first steps: `tokens`, the texts of the likely tokens, and their `logprobs`."""
     for row in first_steps.iter_rows(named=True):
         values, logprobs = [], []
         for token, logprob in zip(row["tokens"], row["logprobs"], strict=True):
@@ -86,7 +87,10 @@ def convert_first_steps(first_steps: pl.DataFrame) -> Rows:
 
 
 def _read_first_steps(path: str) -> pl.DataFrame:
-    """The first step of each item's first sample where the texts of its tokens are known."""
+    """The likely tokens of the first step of each item's first response: model, benchmark, item_id, tokens, logprobs.
+
+    Only of responses whose file has the texts of the likely tokens.
+    """
     lazy = scan_traces(path).filter(pl.col("sample") == 0, pl.col("top_tokens").list.len() > 0)
     tokens = pl.col("top_tokens").list.first().arr.to_list()
     logprobs = pl.col("top_logprobs").list.first().arr.to_list()
@@ -96,7 +100,10 @@ def _read_first_steps(path: str) -> pl.DataFrame:
 def _make_row(
     identity: Mapping[str, Any], basis: str, values: Sequence[int], logprobs: Sequence[float]
 ) -> dict[str, Any]:
-    """A row of BELIEFS with the summed probabilities of equal values, such as `3` and ` 3`."""
+    """A row of BELIEFS with the summed probabilities of equal values, such as `3` and ` 3`.
+
+    `identity` has model, benchmark and item_id, `basis` is the source of the probabilities, a key of BASES.
+    """
     distinct, inverse = np.unique(np.asarray(values, dtype=np.int64), return_inverse=True)
     probabilities = np.bincount(inverse, np.exp(logprobs), len(distinct))
     return {
@@ -109,5 +116,5 @@ def _make_row(
 
 
 def _compute_missing(probabilities: Sequence[float]) -> float:
-    """1 minus the sum, clipped at 0 because rounding may make it negative."""
+    """The probability of all other outputs: 1 minus the sum, clipped at 0 because rounding may make it negative."""
     return max(0.0, 1.0 - sum(probabilities))

@@ -25,11 +25,10 @@ Source = Literal["stated", "repeats", "samples", "distribution"]
 
 @dataclass(frozen=True)
 class IntervalMethod:
-    """A method for intervals: its title, its source, whether it is in the paper, and a description."""
+    """A method for intervals: its title, the data that it needs, and a description."""
 
     title: str
     source: Source
-    in_paper: bool
     meaning: str
 
 
@@ -40,36 +39,25 @@ _MEANINGS: dict[str, str] = {
     "mondrian": "conformal, with a separate number for each kind of question",
     "cqr": "quantile regression of the answer on both ends and signals of the response, then conformal",
 }
-_PAPER_METHODS = ("base", "conformal")
 METHODS: dict[str, IntervalMethod] = {
-    name: IntervalMethod(title, "stated", name in _PAPER_METHODS, _MEANINGS[name])
-    for name, title in ADJUSTMENTS.items()
+    name: IntervalMethod(title, "stated", _MEANINGS[name]) for name, title in ADJUSTMENTS.items()
 }
 METHODS |= {
     "tunnel": IntervalMethod(
-        "Tunnel, repeated queries", "repeats", True, "quantiles of the ends that repeated queries state"
+        "Tunnel, repeated queries", "repeats", "quantiles of the ends that repeated queries state"
     ),
-    "sampling": IntervalMethod("Sampling", "samples", True, "quantiles of sampled answers"),
+    "sampling": IntervalMethod("Sampling", "samples", "quantiles of sampled answers"),
     "temperature_search": IntervalMethod(
-        "Sampling, T*",
-        "samples",
-        True,
-        "quantiles of sampled answers at the temperature that the calibration half chooses",
+        "Sampling, T*", "samples", "quantiles of sampled answers at the temperature that the calibration half chooses"
     ),
     "self_consistency": IntervalMethod(
-        "Self-consistency", "samples", True, "the smallest set of sampled answers that has the level, as an interval"
+        "Self-consistency", "samples", "the smallest set of sampled answers that has the level, as an interval"
     ),
     "logprob": IntervalMethod(
-        "Log-probabilities",
-        "distribution",
-        True,
-        "the smallest set of likely answers that has the level, as an interval",
+        "Log-probabilities", "distribution", "the smallest set of likely answers that has the level, as an interval"
     ),
     "logprob_scaled": IntervalMethod(
-        "Log-probabilities, T*",
-        "distribution",
-        True,
-        "the same after one temperature that the calibration half chooses",
+        "Log-probabilities, T*", "distribution", "the same after one temperature that the calibration half chooses"
     ),
 }
 
@@ -170,10 +158,10 @@ WILSON_NOTE = "from, to: Wilson's 95 % interval."
 
 
 def end_note(subject: str, temperature: float, end: str) -> str:
-    """The note on a temperature that is the first or last candidate."""
+    """The note on a chosen temperature that is the `smallest` or `largest` candidate, which is `end`."""
     return f"{subject}: T* {temperature:g} is the {end} candidate; a better one may lie beyond it."
 
 
 def method_note(methods: Iterable[str]) -> str:
-    """The note on the methods."""
+    """The note on these methods: title and description of each."""
     return "; ".join(f"{method_title(name)}: {METHODS[name].meaning}" for name in methods) + "."

@@ -1,5 +1,6 @@
 """The figures of the catalogue: coverage of intervals, the right answers, and simulations of the perception tunnel."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -37,7 +38,7 @@ class IntervalsFigureInputs(FigureInputs):
 
 
 def figure_1_calibration(inputs: IntervalsFigureInputs) -> Drawing:
-    """Draw observed against nominal coverage of the intervals that models state."""
+    """Draw observed against nominal coverage of the intervals that models state, a curve for each model."""
     return _draw_calibration(inputs.scores, inputs.scores["model"].unique(maintain_order=True).to_list(), inputs.label)
 
 
@@ -66,9 +67,10 @@ def figure_2_conformal(inputs: IntervalsFigureInputs) -> Drawing:
     models = rows["model"].unique(maintain_order=True).to_list()
     if not models:
         return draw_empty("no model has an interval that can be read", inputs.label)
-    columns = min(3, len(models))
-    figure = new_figure(1 + 3.4 * columns, 0.6 + 3 * -(-len(models) // columns), inputs.label)
-    panels = figure.subplots(-(-len(models) // columns), columns, squeeze=False, sharex=True, sharey=True).flat
+    n_columns = min(3, len(models))
+    n_rows = math.ceil(len(models) / n_columns)
+    figure = new_figure(1 + 3.4 * n_columns, 0.6 + 3 * n_rows, inputs.label)
+    panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True).flat
     for axes, model in zip(panels, models, strict=False):
         model_rows = rows.filter(model=model)
         for number, method in enumerate(("base", "conformal")):
@@ -83,7 +85,10 @@ def figure_2_conformal(inputs: IntervalsFigureInputs) -> Drawing:
 
 
 def _draw_curve(axes: Axes, rows: pl.DataFrame, name: str, number: int) -> None:
-    """Draw coverage by level, shifted slightly so that bars do not hide each other."""
+    """Draw coverage by level, from rows of SCORES; `number` is that of the curve in its panel.
+
+    It gives colour and marker, and a slight shift, so that bars do not hide each other.
+    """
     level_rows = rows.sort("level")
     x = level_rows["level"].to_numpy() + 0.12 * number
     y = 100 * level_rows["coverage"].to_numpy()
@@ -102,6 +107,7 @@ def _draw_curve(axes: Axes, rows: pl.DataFrame, name: str, number: int) -> None:
 
 
 def _draw_identity(axes: Axes, rows: pl.DataFrame, title: str = "") -> None:
+    """Draw the line of perfect calibration over the levels of rows of SCORES, and label the axes."""
     ends = np.array([rows["level"].min(), rows["level"].max()], dtype=float)
     axes.plot(ends, ends, color="0.4", linestyle="--", linewidth=1, label="Perfect calibration")
     style_axes(axes, "Nominal coverage, %", "Observed coverage, %", title)
@@ -189,8 +195,10 @@ def figure_4_bounds(inputs: IntervalsFigureInputs) -> Drawing:
 
 
 def _simulate_error(beta: float, n_queries: int) -> float:
-    edges, _ = quantiles_of_quantiles(*simulate_queries(norm.ppf, beta, _ALPHA, (_N_REPEATS, n_queries), _SEED), _ALPHA)
-    return float(np.sqrt(np.mean((edges - norm.ppf(_ALPHA / 2)) ** 2)))
+    """The standard error, over simulations, of the lower quantile that `n_queries` queries give; each sees `beta`."""
+    lowers, uppers = simulate_queries(norm.ppf, beta, _ALPHA, (_N_REPEATS, n_queries), _SEED)
+    estimates, _ = quantiles_of_quantiles(lowers, uppers, _ALPHA)
+    return float(np.sqrt(np.mean((estimates - norm.ppf(_ALPHA / 2)) ** 2)))
 
 
 def write_figures(
@@ -200,7 +208,7 @@ def write_figures(
     figures: Sequence[str],
     folder: str,
 ) -> None:
-    """Write the figures of these names to `folder`."""
+    """Write the figures of these names to `folder`, from files BENCHMARKS and a file SCORES."""
     answers: list[int] = []
     for path in benchmarks:
         answers += read_exponents(BENCHMARKS.read(path)).values()

@@ -38,7 +38,7 @@ class AdjustedIntervals(NamedTuple):
 
 
 def list_available_methods(calibration: Questions, level: float) -> list[str]:
-    """The methods whose inputs are available, in the order of the catalogue."""
+    """The methods (METHODS) whose inputs the calibration questions have, in the order of the catalogue."""
     lower_limits, _ = calibration.stated[level]
     n_queries = lower_limits.shape[1]
     has_source = {
@@ -50,51 +50,64 @@ def list_available_methods(calibration: Questions, level: float) -> list[str]:
     names = [name for name, method in METHODS.items() if has_source[method.source]]
     if calibration.group is None:  # this method has a margin for each kind of question
         names.remove("mondrian")
-    if len(calibration.samples_by_temperature) == 1:
+    if len(calibration.samples_by_temperature) == 1:  # there is nothing to choose from
         names.remove("temperature_search")
     return names
 
 
 class FittedMethods:
-    """Methods fitted on the questions `calibration`; `undercoverage` is lambda of the temperature search."""
+    """Methods fitted on the questions `calibration`.
+
+    `undercoverage` is lambda of the temperature search, the penalty on the squared shortfall of the coverage.
+    """
 
     def __init__(self, calibration: Questions, undercoverage: float) -> None:
         self.calibration, self.undercoverage = calibration, undercoverage
 
     def apply(self, method: str, level: float, questions: Questions) -> AdjustedIntervals:
-        """The intervals of an available method at a level; raises TooFewQuestions if it cannot be fitted."""
+        """The intervals of an available method (a key of METHODS) at a level, for `questions`.
+
+        Raises TooFewQuestions if it cannot be fitted.
+        """
         if method in ADJUSTMENTS:
             return self._adjust(method, level, questions)
+        # Each other method is a private one here, such as `_tunnel`.
         adjusted: AdjustedIntervals = getattr(self, f"_{method}")(level, questions)
         return adjusted
 
     def _adjust(self, method: str, level: float, questions: Questions) -> AdjustedIntervals:
         """The stated intervals after an adjustment, which is fitted on the calibration questions that have one."""
-        usable = ~np.isnan(self.calibration.first(level)[0])
+        calibration_lower, _ = self.calibration.first(level)
+        usable = ~np.isnan(calibration_lower)
         usable_intervals = _make_stated_intervals(self.calibration.take(usable), level)
         adjustment = coverage_adjustment.fit_adjustment(
             method, usable_intervals, self.calibration.true[usable], compute_alpha(level)
         )
         ends = np.full((2, len(questions)), np.nan)
-        readable = ~np.isnan(questions.first(level)[0])
+        lower, _ = questions.first(level)
+        readable = ~np.isnan(lower)
         if readable.any():
             ends[:, readable] = adjustment.apply(_make_stated_intervals(questions.take(readable), level))
         return AdjustedIntervals((ends[0], ends[1]))
 
     def _tunnel(self, level: float, questions: Questions) -> AdjustedIntervals:
+        """Quantiles of the limits that repeated queries state."""
         return AdjustedIntervals(quantiles_of_quantiles(*questions.stated[level], compute_alpha(level)))
 
     def _sampling(self, level: float, questions: Questions) -> AdjustedIntervals:
+        """Quantiles of the sampled answers."""
         return AdjustedIntervals(
             empirical_interval(questions.samples_by_temperature[self._plain_temperature], compute_alpha(level))
         )
 
     def _self_consistency(self, level: float, questions: Questions) -> AdjustedIntervals:
+        """The interval around the smallest set of sampled answers with the level, by their shares of the samples."""
         ends = np.full((2, len(questions)), np.nan)
         for index, samples in enumerate(questions.samples_by_temperature[self._plain_temperature]):
             values, counts = np.unique(samples[~np.isnan(samples)], return_counts=True)
             if len(values):
-                ends[:, index] = find_smallest_set(values, counts / counts.sum(), 1 - compute_alpha(level))[[0, -1]]
+                smallest_set = find_smallest_set(values, counts / counts.sum(), 1 - compute_alpha(level))
+                ends[:, index] = smallest_set[0], smallest_set[-1]
         return AdjustedIntervals((ends[0], ends[1]))
 
     def _temperature_search(self, level: float, questions: Questions) -> AdjustedIntervals:
@@ -104,15 +117,17 @@ class FittedMethods:
         if not readable.any():
             raise coverage_adjustment.TooFewQuestions(1, 0, "questions with a readable answer at each temperature")
         alpha = compute_alpha(level)
-        best = search_temperatures(samples, self.calibration.true, alpha, self.undercoverage)[0].temperature
-        return AdjustedIntervals(
-            empirical_interval(questions.samples_by_temperature[best], alpha), best, name_end(best, samples)
-        )
+        best_first = search_temperatures(samples, self.calibration.true, alpha, self.undercoverage)
+        best = best_first[0].temperature
+        ends = empirical_interval(questions.samples_by_temperature[best], alpha)
+        return AdjustedIntervals(ends, temperature=best, end=name_end(best, samples))
 
     def _logprob(self, level: float, questions: Questions) -> AdjustedIntervals:
-        return AdjustedIntervals(_compute_belief_intervals(questions, level, 1.0))
+        """The interval around the smallest set of integers with the level, by the model's distribution over them."""
+        return AdjustedIntervals(_compute_belief_intervals(questions, level, temperature=1.0))
 
     def _logprob_scaled(self, level: float, questions: Questions) -> AdjustedIntervals:
+        """As by log-probabilities, with distributions at the temperature that is best on the calibration questions."""
         return AdjustedIntervals(
             _compute_belief_intervals(questions, level, self._best_temperature),
             self._best_temperature,
@@ -126,7 +141,7 @@ class FittedMethods:
 
     @cached_property
     def _best_temperature(self) -> float:
-        """T*, the same temperature for all levels."""
+        """T*, the temperature of distributions that is best on the calibration questions, the same for all levels."""
         if not self.calibration.has_belief.any():
             raise coverage_adjustment.TooFewQuestions(1, 0, "distributions")
         beliefs = [belief for belief in self.calibration.beliefs if belief is not None]
@@ -142,6 +157,7 @@ def name_end(value: float, candidates: Collection[float]) -> str | None:
 
 
 def _make_stated_intervals(questions: Questions, level: float) -> coverage_adjustment.StatedIntervals:
+    """The intervals of the first query at a level, with the covariates and kinds of the questions."""
     return coverage_adjustment.StatedIntervals(*questions.first(level), questions.covariates[level], questions.group)
 
 
@@ -164,7 +180,11 @@ Part = tuple[FittedMethods, Questions, str]
 
 
 class AdjustedSettings(TypedDict):
-    """Settings of the fits: the shown model and level of each variant; covariates; lambda; the seed of the folds."""
+    """Settings of the fits; a variant is a model of the config, several of which ask the same weights.
+
+    `models` and `levels` are by variant the name that is shown, and the level of the intervals that it states;
+    `covariates` are names of features, `undercoverage` is lambda of the temperature search, `seed` that of the folds.
+    """
 
     models: dict[str, str]
     levels: dict[str, float]
@@ -183,7 +203,11 @@ def write_adjusted(
     settings: AdjustedSettings,
     output: str,
 ) -> None:
-    """Write the intervals of all methods, models and levels."""
+    """Write a file ADJUSTED_INTERVALS: the intervals of all methods, models and levels, on both halves.
+
+    `stated`, `integers` and `features` are files STATED_INTERVALS, INTEGER_ANSWERS and FEATURE_FRAME of all variants,
+    `beliefs` is a file BELIEFS; `calibration` and `test` are files BENCHMARKS, the halves.
+    """
     model_names, levels = settings["models"], settings["levels"]
     columns = ["model", "item_id", "sample", *settings["covariates"]]
     signals = pl.concat(FEATURE_FRAME.read(path, columns) for path in features).filter(sample=0)
@@ -208,8 +232,12 @@ def write_adjusted(
 
 
 def adjust_model(calibration: Questions, test: Questions, undercoverage: float, seed: int) -> Rows:
-    """Rows of ADJUSTED_INTERVALS for one model. If a method fails on any fold, its rows state the reason."""
+    """Yield rows of ADJUSTED_INTERVALS for one model, without the model. A method that fails on a fold has a reason.
+
+    `undercoverage` is lambda of the temperature search, `seed` that of the folds.
+    """
     calibration, test = drop_unshared_parts(calibration, test)
+    # For the test half, methods are fitted on the calibration half; for each fold of this half, on its other folds.
     folds = np.random.default_rng(seed).permutation(len(calibration)) % FOLDS
     parts: list[Part] = [(FittedMethods(calibration, undercoverage), test, TEST)]
     for fold in range(min(FOLDS, len(calibration))):
@@ -226,7 +254,7 @@ def adjust_model(calibration: Questions, test: Questions, undercoverage: float, 
 
 
 def _apply_to_parts(parts: Sequence[Part], level: float, method: str) -> tuple[list[AdjustedIntervals], str | None]:
-    """The intervals of a method on each part, or the reason why it cannot be fitted."""
+    """The intervals of a method on each part, and None; or NaN for all questions, and why it cannot be fitted."""
     try:
         return [fitted.apply(method, level, questions) for fitted, questions, _ in parts], None
     except TooFewQuestions as error:

@@ -88,10 +88,12 @@ class IntervalsSummary:
 
     @property
     def _has_finite_adjustment(self) -> bool:
+        """Whether any method but the stated intervals has a finite score on the test half."""
         scores = [row["score"] for name, row in self.differences.items() if name != "base"]
         return any(score is not None and math.isfinite(score) for score in scores)
 
     def _recommend_adjustment(self, method: str) -> str:
+        """The advice if the chosen method is not the stated intervals."""
         title, result = method_title(method), self._describe_test_result(method)
         if not self.may_hold:
             return f"No method with finite intervals reaches this level. {title} {self._selection_reason}. {result}"
@@ -101,6 +103,7 @@ class IntervalsSummary:
         return f"{advice} Regardless of coverage, {method_title(str(self.best))} has the lowest score on the test half."
 
     def _describe_test_result(self, method: str) -> str:
+        """A sentence with a method's coverage and score on the test half, and one about its temperature if needed."""
         row = self.scores[method]
         coverage, score = _format_coverage(row), self._compare_score(method)
         result = f"On the test half, {coverage} of intervals contain the truth, its score is {score}."
@@ -110,9 +113,11 @@ class IntervalsSummary:
 
     @property
     def _selection_reason(self) -> str:
+        """The predicate of a sentence about the chosen method: why it was chosen."""
         return f"has the lowest score {'of those that hold ' if self.may_hold else ''}on the calibration half"
 
     def _compare_score(self, method: str) -> str:
+        """How a method's score on the test half compares with that of the stated intervals, as a predicate."""
         row = self.differences[method]
         if row["difference"] is None:
             return f"not compared because {row['reason']}"
@@ -127,11 +132,12 @@ class IntervalsSummary:
 
 
 def _format_coverage(row: Row) -> str:
+    """The coverage of a row of SCORES with its interval, as `83% (79% to 86%)`."""
     return f"{row['coverage']:.0%} ({row['coverage_lower']:.0%} to {row['coverage_upper']:.0%})"
 
 
 def build_summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[IntervalsSummary]:
-    """A summary for each model and level, in order."""
+    """A summary for each model and level, in order, from frames SCORES and DIFFERENCES."""
     rows = []
     for (model, level), level_scores in scores.filter(half=TEST).group_by("model", "level", maintain_order=True):
         level_differences = differences.filter(model=model, level=level)
@@ -161,7 +167,9 @@ def choose_method(scores: pl.DataFrame, differences: pl.DataFrame) -> tuple[str 
     """
     may_hold = scores.filter(pl.col("coverage_upper") * 100 >= pl.col("level"))["method"]
     best = _find_lowest_score(differences.filter(pl.col("method").is_in(may_hold.implode())))
-    return (best, True) if best is not None else (_find_lowest_score(differences), False)
+    if best is not None:
+        return best, True
+    return _find_lowest_score(differences), False
 
 
 def _find_lowest_score(differences: pl.DataFrame) -> str | None:
@@ -171,7 +179,7 @@ def _find_lowest_score(differences: pl.DataFrame) -> str | None:
 
 
 def select_headlines(summaries: Sequence[IntervalsSummary]) -> list[IntervalsSummary]:
-    """For each model the summary at the top of the page."""
+    """For each model the summary at the top of the page: of the level that is nearest to HEADLINE."""
     nearest: dict[str, IntervalsSummary] = {}
     for summary in sorted(summaries, key=lambda summary: abs(summary.level - HEADLINE)):
         nearest.setdefault(summary.model, summary)

@@ -51,7 +51,10 @@ def write_scores(
     scores_output: str,
     differences_output: str,
 ) -> None:
-    """Write the scores of a file ADJUSTED, and the differences; `models` are the names that are shown, by variant."""
+    """Write files SCORES and DIFFERENCES, from a file ADJUSTED_INTERVALS and files STATED_INTERVALS.
+
+    `models` are the names that are shown, by variant: a model of the config, several of which ask the same weights.
+    """
     rows, provenance = ADJUSTED_INTERVALS.read(adjusted), {"settings": dict(settings)}
     too_far = find_too_far(read_all(STATED_INTERVALS, stated), models)
     SCORES.write(SCORES.frame(list(compute_scores(rows, too_far))), scores_output, provenance)
@@ -59,15 +62,19 @@ def write_scores(
 
 
 def find_too_far(stated: pl.DataFrame, models: Mapping[str, str]) -> pl.DataFrame:
-    """Model, level and item_id where the first query states an interval that is too far from 0 to be used."""
+    """Model, level and item_id of the first statements, in STATED_INTERVALS, that are too far from 0 to be used.
+
+    `models` are the names that are shown, by the model of the config.
+    """
     name = pl.col("model").replace_strict(models, return_dtype=pl.String)
     return stated.filter(sample=0, reason="too_far").select(name, "level", "item_id")
 
 
 def compute_scores(adjusted: pl.DataFrame, too_far: pl.DataFrame) -> Rows:
-    """Rows of SCORES from a frame ADJUSTED: coverage over a method's intervals, others over common questions.
+    """Yield rows of SCORES from a frame ADJUSTED_INTERVALS.
 
-    `too_far` has model, level and item_id of the statements that `find_too_far` finds.
+    Coverage is over all intervals of a method, other values are over the questions for which all methods have one.
+    `too_far` has model, level and item_id of statements that are too far from 0 to be used.
     """
     for keys, half_rows in adjusted.group_by(_HALF_KEY, maintain_order=True):
         common_rows = select_common_questions(half_rows)
@@ -94,14 +101,17 @@ def compute_scores(adjusted: pl.DataFrame, too_far: pl.DataFrame) -> Rows:
 
 
 def select_common_questions(adjusted: pl.DataFrame) -> pl.DataFrame:
-    """The rows of one model, level and half whose question has an interval of every remaining method."""
+    """The rows of ADJUSTED_INTERVALS whose question has an interval of every method that could be fitted.
+
+    `adjusted` has the rows of one model, level and half.
+    """
     fitted_rows = adjusted.filter(pl.col("reason").is_null())
     incomplete_items = fitted_rows.filter(pl.col("lower").is_null())["item_id"].unique()
     return fitted_rows.filter(~pl.col("item_id").is_in(incomplete_items.implode()))
 
 
 def _summarise_scores(rows: pl.DataFrame, level: float) -> dict[str, float | None]:
-    """Mean and median Winkler score and mean width of the intervals in `rows`."""
+    """The columns n_common, score, median_score and width of SCORES, over rows of ADJUSTED_INTERVALS."""
     if rows.is_empty():
         return {"n_common": 0, "score": None, "median_score": None, "width": None}
     lower, upper, true = _extract_limits(rows)
@@ -117,7 +127,7 @@ def _extract_limits(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 def compute_differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
-    """Rows of DIFFERENCES, over the questions for which every method of the model and level has an interval.
+    """Yield rows of DIFFERENCES, over the questions for which every method of the model and level has an interval.
 
     A method that is left out has the reason in its row.
     """
@@ -147,7 +157,10 @@ def compute_differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows
 
 
 def write_sets(beliefs: str, adjusted: str, calibration: str, test: str, output: str) -> None:
-    """Write the coverage of the smallest sets of every model, basis and level."""
+    """Write a file SETS: the coverage of the smallest sets of likely integers, by model, source and level.
+
+    From files BELIEFS and ADJUSTED_INTERVALS; `calibration` and `test` are files BENCHMARKS, the halves.
+    """
     base = ADJUSTED_INTERVALS.read(adjusted).filter(half=TEST, method="base")
     calibration_answers = read_exponents(BENCHMARKS.read(calibration))
     test_answers = read_exponents(BENCHMARKS.read(test))
@@ -156,7 +169,11 @@ def write_sets(beliefs: str, adjusted: str, calibration: str, test: str, output:
 
 
 def compute_sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int], test: dict[str, int]) -> Rows:
-    """Rows of SETS; `base` are rows of ADJUSTED_INTERVALS, `calibration` and `test` the right answers by item."""
+    """Yield rows of SETS from a frame BELIEFS, for each model, basis (the source of distributions) and level.
+
+    `base` are the rows of ADJUSTED_INTERVALS for the stated intervals of the test half; `calibration` and `test` are
+    the right answers by item id.
+    """
     for model in beliefs["model"].unique(maintain_order=True):
         model_rows = base.filter(model=model)
         levels = model_rows["level"].unique().sort().to_list()
@@ -191,7 +208,10 @@ def compute_sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[st
 def _measure_sets(
     distributions: Sequence[Distribution], true: Sequence[int], alpha: float, temperature: float
 ) -> dict[str, float]:
-    """Shares of the right answers in the smallest set, in the interval around it, and in that at the temperature."""
+    """Shares of the right answers, (n,), in the smallest set, in its hull, and in its hull at the temperature.
+
+    The columns in_set, in_hull and in_scaled_hull of SETS; a hull is the interval around a set.
+    """
     in_set = []
     for distribution, answer in zip(distributions, true, strict=True):
         in_set.append(answer in find_smallest_set(*distribution, 1 - alpha))
@@ -210,7 +230,11 @@ _ANSWER_COUNTS = (1, 2, 5, 10, 20, 50, 100)
 def write_tunnel_index(
     beliefs: str, integers: Sequence[str], test: str, models: Mapping[str, str], settings: ScoreSettings, output: str
 ) -> None:
-    """Write the empirical tunnel index; `models` are the names that are shown, by variant."""
+    """Write a file TUNNEL_INDEX: how much more certain sampled answers look than the model's own distribution.
+
+    From a file BELIEFS and files INTEGER_ANSWERS, for the questions in `test` (BENCHMARKS); `models` are the names that
+    are shown, by the model of the config.
+    """
     items = BENCHMARKS.read(test, ["item_id"])
     test_beliefs = BELIEFS.read(beliefs).join(items, on="item_id", how="semi", maintain_order="left")
     answers = read_all(INTEGER_ANSWERS, integers)
@@ -220,24 +244,29 @@ def write_tunnel_index(
 
 
 def compute_tunnel_indices(beliefs: pl.DataFrame, answers: pl.DataFrame, settings: ScoreSettings) -> Rows:
-    """Rows of TUNNEL_INDEX, from the first m readable answers to questions with so many and a distribution."""
+    """Yield rows of TUNNEL_INDEX, for several m: from the first m readable answers to each question.
+
+    A question needs m such answers in INTEGER_ANSWERS, and a distribution in `beliefs` (BELIEFS).
+    """
     readable_answers = answers.drop_nulls("value").sort("sample", maintain_order=True)
     for (model, temperature), group_answers in readable_answers.group_by("model", "temperature", maintain_order=True):
         model_beliefs = beliefs.filter(model=model)
         triples = list_distributions(model_beliefs, select_basis(model_beliefs))
-        direct = {item: distribution for item, distribution, _ in triples}
-        values = {}
+        distribution_by_item = {item: distribution for item, distribution, _ in triples}
+        answers_by_item = {}
         for (item,), rows in group_answers.group_by("item_id", maintain_order=True):
-            if item in direct:
-                values[str(item)] = rows["value"].to_numpy().astype(float)
+            if item in distribution_by_item:
+                answers_by_item[str(item)] = rows["value"].to_numpy().astype(float)
         for m in _ANSWER_COUNTS:
-            first_answers = {item: samples[:m] for item, samples in values.items() if len(samples) >= m}
+            first_answers = {item: samples[:m] for item, samples in answers_by_item.items() if len(samples) >= m}
             if not first_answers:
                 continue
             index, entropies = [], []
             for item, first in first_answers.items():
-                index.append(tunnel_index(direct[item].probabilities, first))
-                entropies.append(entr(direct[item].probabilities).sum())
+                probabilities = distribution_by_item[item].probabilities
+                index.append(tunnel_index(probabilities, first))
+                entropies.append(entr(probabilities).sum())
+            # The difference from 0 is the mean itself, with its interval.
             mean = compare_scores(index, np.zeros(len(index)), settings["resamples"], settings["seed"])
             yield {
                 "model": model,

@@ -36,6 +36,7 @@ class Asked(Settings):
 
     @model_validator(mode="after")
     def _check_each_once(self) -> "Asked":
+        """Refuse a variant that occurs twice, and a `distribution` that is not of a variant in `integers`."""
         for name in self.variants:
             if self.variants.count(name) > 1:
                 raise ValueError(f"'{name}' occurs twice: a variant is asked at one level, or one temperature")
@@ -45,11 +46,11 @@ class Asked(Settings):
 
     @property
     def variants(self) -> list[str]:
-        """All variants."""
+        """The models of the config that state intervals, then those that answer with an integer."""
         return [*self.stated.values(), *self.integers.values()]
 
     def select_variants(self, run_variants: list[str]) -> "Asked | None":
-        """The setting with only the variants that are run; None if none of them states an interval."""
+        """The setting with only the variants (models of the config) that are run; None if none states an interval."""
         stated = {level: variant for level, variant in self.stated.items() if variant in run_variants}
         integers = {temperature: variant for temperature, variant in self.integers.items() if variant in run_variants}
         section: dict[str, Any] = {"stated": stated, "integers": integers}
@@ -92,14 +93,16 @@ class Intervals(Analysis):
 
     @model_validator(mode="after")
     def _check_consistency(self) -> "Intervals":
+        """Check the names of covariates, that the halves are two benchmarks, and that no variant is of two models."""
         check_names("feature in covariates:", self.covariates, [*FEATURES, *EXTRAS, "n_tokens"])
         if self.calibration is not None and self.calibration == self.test:
             raise ValueError(f"calibration and test must be two benchmarks, got twice '{self.test}'")
-        seen: dict[str, str] = {}
+        model_by_variant: dict[str, str] = {}
         for name, model in self.models.items():
             for variant in model.variants:
-                if seen.setdefault(variant, name) != name:
-                    raise ValueError(f"models: '{variant}' belongs to both {seen[variant]} and {name}; name it once")
+                first_name = model_by_variant.setdefault(variant, name)
+                if first_name != name:
+                    raise ValueError(f"models: '{variant}' belongs to both {first_name} and {name}; name it once")
         return self
 
     def obstacle(self, studied: StudyNames) -> str | None:
@@ -124,11 +127,13 @@ class Intervals(Analysis):
 
     @property
     def halves(self) -> list[str]:
-        """Both benchmarks, first the one for calibration."""
+        """The two benchmarks that are set, first the one for calibration."""
         return [name for name in (self.calibration, self.test) if name is not None]
 
     def numbers_by_variant(self, kind: str) -> Mapping[str, float]:
-        """The level (`kind` is "stated") or temperature ("integers") of every variant of this kind."""
+        """By variant, a model of the config: the level of its intervals (`kind` is "stated") or, if "integers", its
+        temperature.
+        """
         numbers = {}
         for model in self.models.values():
             for number, variant in getattr(model, kind).items():

@@ -1,4 +1,4 @@
-"""The tables of the catalogue, from the files of all models; those of scores are in tables_of_scores.py."""
+"""The tables of the catalogue, from the files of all models; those of scores are in score_tables.py."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -91,7 +91,10 @@ def table_parsing(inputs: IntervalsTableInputs) -> Table:
 
 
 def _compute_shares(answers: pl.DataFrame, axis: str) -> Iterator[dict[str, object]]:
-    """Yield for each variant, request and benchmark the share of answers used, and of each reason why not."""
+    """Yield a row of the table for each variant (model of the config), level or temperature, and benchmark.
+
+    `answers` is a frame STATED_INTERVALS with `axis` "level", or INTEGER_ANSWERS with "temperature".
+    """
     for (variant, value, benchmark), group_answers in answers.group_by("model", axis, "benchmark", maintain_order=True):
         request = f"{value:g} %" if axis == "level" else f"integer, temperature {value:g}"
         yield {
@@ -211,7 +214,7 @@ def write_tables(
     tables: Sequence[str],
     folder: str,
 ) -> None:
-    """Write the tables of these names to `folder`."""
+    """Write the tables of these names to `folder`, from this analysis' files (interval_frames.py)."""
     inputs = IntervalsTableInputs(
         label=settings["label"],
         items=pl.concat(BENCHMARKS.read(path, ["item_id", "question", "reference"]) for path in benchmarks),

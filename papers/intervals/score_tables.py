@@ -70,7 +70,7 @@ def table_2_winkler(inputs: IntervalsTableInputs) -> Table:
 
 
 def _note_temperatures(rows: pl.DataFrame) -> list[str]:
-    """A line for each chosen temperature, with its levels."""
+    """A line for each temperature that a method chose, with its levels, from rows of SCORES."""
     keys = ("model", "method", "temperature", "temperature_end")
     chosen = rows.drop_nulls("temperature").group_by(keys, maintain_order=True).agg("level")
     notes = []
@@ -81,6 +81,7 @@ def _note_temperatures(rows: pl.DataFrame) -> list[str]:
 
 
 def _join_keys(row: dict[str, Any]) -> str:
+    """Model, level and method of a row as text: `mine, 90 %, Split conformal`."""
     return ", ".join(_format_keys(row).values())
 
 
@@ -97,7 +98,7 @@ def _compare_published_scores(scores: pl.DataFrame) -> Table:
 
 
 def _read_paper_scores() -> pl.DataFrame:
-    """The paper's Table 2: level, alpha, method, model, published."""
+    """The paper's Table 2 as a row for each score: level, alpha, method, model, and the score as `published`."""
     printed = pl.read_csv(PUBLISHED_FOLDER / "table_2_winkler.csv", schema_overrides={"level": pl.Float64})
     return printed.unpivot(
         index=["level", "alpha", "method"], variable_name="model", value_name="published"
@@ -128,7 +129,10 @@ def table_differences(inputs: IntervalsTableInputs) -> Table:
 
 
 def _compare_methods(calibration: pl.DataFrame, differences: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield a row for each method: its scores on both halves, and whether the calibration half chooses it."""
+    """Yield a row of the table for each method: its scores on both halves, and whether the calibration half chooses it.
+
+    `calibration` are the rows of SCORES for that half; `differences` is a frame DIFFERENCES.
+    """
     for (model, level), level_rows in differences.group_by("model", "level", maintain_order=True):
         scores = calibration.filter(model=model, level=level)
         folds = level_rows.filter(half=CALIBRATION)
@@ -170,10 +174,10 @@ def table_reductions(inputs: IntervalsTableInputs) -> Table:
 def _compute_reductions(
     scores: pl.DataFrame, source: str, text_drops: Mapping[float, tuple[float, float]], abstract_percent: float | None
 ) -> Iterator[dict[str, Any]]:
-    """By how much `conformal` lowers the mean score of `base`, per level and over all of the paper's levels.
+    """Yield rows of the table: by how much `conformal` lowers the mean score of `base`, per level and over all levels.
 
-    `scores` has model, level, method and score; beside them, `text_drops` by level and `abstract_percent` are what the
-    paper's text and abstract state about these scores.
+    `scores` has model, level, method and score; the row over all levels needs all of the paper's. `text_drops`, by
+    level in points and per cent, and `abstract_percent` are the drops that the paper's text and abstract state.
     """
     method_scores = scores.filter(pl.col("method").is_in(["base", "conformal"])).pivot(
         on="method", index=["model", "level"], values="score", maintain_order=True
@@ -193,7 +197,7 @@ def _compute_reductions(
 def _make_reduction_row(
     source: str, level: str, n: Any, base: float, conformal: float, paper_drop: tuple[float | None, float | None]
 ) -> dict[str, Any]:
-    """A row of the table; `paper_drop` is the drop that the paper states, in points and in per cent."""
+    """A row of the table; `n` is the number of models, `paper_drop` what the paper states, in points and per cent."""
     return {
         "Whose": source,
         "Level": level,
@@ -208,7 +212,8 @@ def _make_reduction_row(
 
 
 def _format_keys(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        heading: VALUE_FORMATS[name](row[name]) if name in VALUE_FORMATS else row[name]
-        for name, heading in _KEY_HEADINGS.items()
-    }
+    """Model, level and method of a row, as they are shown, by the table's headings."""
+    cells = {}
+    for name, heading in _KEY_HEADINGS.items():
+        cells[heading] = VALUE_FORMATS[name](row[name]) if name in VALUE_FORMATS else row[name]
+    return cells

@@ -39,14 +39,17 @@ class StatedInterval(NamedTuple):
 
 
 class StatedInteger(NamedTuple):
-    """A power of ten; or null, and the reason."""
+    """A power of ten; or null, and a reason from the catalogue's REASONS."""
 
     value: int | None
     reason: str | None
 
 
 def parse_interval(text: str, finish_reason: str, farthest: int | None = None) -> StatedInterval:
-    """Read the interval that a response states; with `farthest`, neither end may be farther from 0."""
+    """Read the interval that a response states; with `farthest`, neither end may be farther from 0.
+
+    `finish_reason` is as in GENERATIONS: only a complete response states an interval.
+    """
     if reason := _explain_incomplete(finish_reason):
         return StatedInterval(None, None, reason)
     pairs = _find_last_object(text)
@@ -79,12 +82,14 @@ def parse_integer(text: str, finish_reason: str, farthest: int | None = None) ->
 
 
 def _explain_incomplete(finish_reason: str) -> str | None:
+    """The key of REASONS for a response that is refused or truncated; None for a complete one."""
     if finish_reason.startswith(REFUSED):
         return "refused"
     return None if finish_reason == "stop" else "cut_off"
 
 
 def _reject_constant(name: str) -> None:
+    """Refuse NaN and infinities, which Python's parser would accept."""
     raise ValueError(f"{name} is not JSON")
 
 
@@ -115,12 +120,18 @@ def _find_last_object(text: str) -> list[tuple[str, Any]] | None:
 
 
 def write_stated(generations: Sequence[str], level: float, farthest: int | None, output: str) -> None:
-    """Write the intervals that a variant states at this level, from its traces on both benchmarks."""
+    """Write a file STATED_INTERVALS: what a variant (model of the config) states at this level, on both benchmarks.
+
+    `generations` are its files GENERATIONS; an interval with an end farther from 0 than `farthest` is not used.
+    """
     _write_readings(generations, {"level": level}, partial(parse_interval, farthest=farthest), STATED_INTERVALS, output)
 
 
 def write_integers(generations: Sequence[str], temperature: float, farthest: int | None, output: str) -> None:
-    """Write the integers that a variant answers with at this temperature."""
+    """Write a file INTEGER_ANSWERS: what a variant (model of the config) answers with at this temperature.
+
+    `generations` are its files GENERATIONS; an integer farther from 0 than `farthest` is not used.
+    """
     _write_readings(
         generations, {"temperature": temperature}, partial(parse_integer, farthest=farthest), INTEGER_ANSWERS, output
     )
@@ -133,7 +144,11 @@ def _write_readings(
     contract: Contract,
     output: str,
 ) -> None:
-    """Write what `parse` reads in each response, with the probability of the response and the `constants`."""
+    """Write what `parse` reads in each response, with the probability of the response and the `constants`, by column.
+
+    `parse` reads a text with its finish_reason; it returns the contract's columns lower, upper, value and reason, as
+    far as it has them, in this order.
+    """
     probability = pl.col("token_logprobs").cast(pl.List(pl.Float64)).list.sum().exp()
     columns = (*RESPONSE, "text", "finish_reason", probability.alias("probability"))
     frame = pl.concat([scan_traces(path).select(columns).collect() for path in generations])

@@ -39,7 +39,7 @@ class RejectionExhibitSettings(ExhibitSettings):
 
 
 def assessor_title(name: str) -> str:
-    """An assessor in words."""
+    """An assessor, an estimator or the question-only baseline, in words."""
     return "Question only" if name == QUESTION_ONLY else estimator_title(name)
 
 
@@ -54,7 +54,7 @@ def domain_title(benchmark: str) -> str:
 
 
 def note_excluded_domains(measures: pl.DataFrame) -> list[str]:
-    """One line for each excluded domain, with the models concerned."""
+    """One line for each domain without a labelled response, with the models concerned; from a frame MEASURES."""
     empty = measures.filter(pl.col("reason") == NO_RESPONSE, pl.col("benchmark") != EVERY)
     models = empty.select("benchmark", "model").unique(maintain_order=True).group_by("benchmark", maintain_order=True)
     notes = []
@@ -66,8 +66,12 @@ def note_excluded_domains(measures: pl.DataFrame) -> list[str]:
 def note_absent_assessors(
     measures: pl.DataFrame, groups: Sequence[TrainingGroup], assessors: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """One line for each set of assessors in `assessors` (by training group, `a+b`) that lacks scores."""
+    """One line for each set of assessors without rows in `measures` (MEASURES), with the models and groups concerned.
+
+    `assessors` are the expected ones by training group (`a+b`).
+    """
     models = measures["model"].unique(maintain_order=True)
+    # The titles of the absent assessors, with the pairs of model and training group that lack them all.
     by_absent: dict[str, list[str]] = {}
     for group in groups:
         for model in models:

@@ -19,7 +19,10 @@ EVERY = "*"
 
 
 class Slice(NamedTuple):
-    """Responses of one domain, or of `EVERY` domain of one role."""
+    """One model's labelled responses on one domain, or on `EVERY` domain of one role.
+
+    `rows` have RESPONSE, label, role, and P(correct) by each of `assessors`.
+    """
 
     role: str
     benchmark: str
@@ -30,30 +33,33 @@ class Slice(NamedTuple):
 
 
 def read_scores(scores: Sequence[str], questions: Sequence[str]) -> pl.DataFrame:
-    """Read files SCORES, whose provenance names their group, and files ASSESSMENTS into one frame ASSESSMENTS.
+    """P(correct) by response, training group and assessor: one frame ASSESSMENTS.
 
-    Two named groups with the same benchmarks share the estimators that both keep.
+    `scores` are files SCORES, whose provenance names their training group (`a+b`); `questions` are files ASSESSMENTS.
     """
     frames = []
     for path in scores:
         group = pl.lit(read_provenance(path)["group"])
         frames.append(SCORES.read(path).with_columns(group=group).select(ASSESSMENTS.schema.names()))
     frames += map(ASSESSMENTS.read, questions)
+    # Two named groups with the same benchmarks are one training group: an estimator that both keep is in both files.
     return pl.concat(frames).unique(ASSESSMENTS.key, maintain_order=True)
 
 
 def slice_responses(
     observations: pl.DataFrame, scores: pl.DataFrame, group: str, assessors: Sequence[str]
 ) -> Iterator[Slice]:
-    """One model's labelled responses by role and domain, all domains first, with a score column per assessor.
+    """Yield one model's labelled responses for each role and domain, and before them for all domains of the role.
 
-    Of `assessors`, those with scores for this model are in it. A domain without labelled responses is a slice without
-    rows. All assessors are compared on the same responses: responses that lack a signal needed by an assessor
-    are left out. Raises ContractError if an assessor has no score for one of the other responses.
+    `observations` is a frame OBSERVATIONS, `scores` a frame ASSESSMENTS, `group` the training group (`a+b`). A slice's
+    rows have RESPONSE, label, role, and a column of scores for each of `assessors` that has some for this model; a
+    domain without labelled responses is a slice without rows. All assessors are compared on the same responses: one
+    that lacks a signal needed by an assessor is left out. Raises ContractError if any other has no score.
     """
     is_training = pl.col("benchmark").is_in(group.split("+"))
     role = pl.when(is_training).then(pl.lit("training")).otherwise(pl.lit("held_out"))
     domains = observations.select("benchmark", role=role).unique(maintain_order=True)
+    # Assessors were fitted on the training split of the training domains, so it is not evaluated.
     usable = observations.filter(
         pl.col("label").is_not_null(), pl.col("feature_reason").is_null(), ~is_training | (pl.col("split") == "test")
     ).select(*RESPONSE, "label", role=role)
@@ -70,6 +76,7 @@ def slice_responses(
             maintain_order="left",
         )
         if name in ESTIMATORS and extra_signals(name):
+            # Such an estimator gives no score where the signals are null; any other lacks a score only by an error.
             usable = usable.drop_nulls(name)
         if missing := usable[name].null_count():
             raise ContractError(

@@ -23,7 +23,10 @@ _TOKEN = r"\w+|[^\w\s]"
 
 
 def write_assessments(observations: str, benchmarks: Sequence[str], groups: Sequence[str], output: str) -> None:
-    """Write P(correct) of one model's responses from the questions only, for each training group (`a+b`)."""
+    """Write P(correct) of one model's responses from the questions only, for each training group (`a+b`).
+
+    `observations` is the model's file OBSERVATIONS, `benchmarks` are files BENCHMARKS with its questions.
+    """
     rows = OBSERVATIONS.read(observations)
     questions = pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in benchmarks)
     frame, reasons = assess_questions(rows, questions, groups)
@@ -33,7 +36,7 @@ def write_assessments(observations: str, benchmarks: Sequence[str], groups: Sequ
 def assess_questions(
     observations: pl.DataFrame, questions: pl.DataFrame, groups: Sequence[str]
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """A frame of contract ASSESSMENTS, and the reason for each group without rows in it.
+    """A frame of contract ASSESSMENTS, and by training group (`a+b`) the reason if it has no rows in it.
 
     `observations` is a frame OBSERVATIONS of one model, `questions` has the columns item_id and question.
     """

@@ -38,8 +38,10 @@ class CurveMeasures(NamedTuple):
 
 def compute_accuracy_curve(scores: Numbers, correct: Numbers) -> np.ndarray:
     """The accuracy of the 1, 2, ..., n responses with the largest scores, (n_responses,) in [0, 1]."""
-    [sizes], [n_correct] = _group_ties(scores, correct, None)
-    return np.cumsum(np.repeat(n_correct / sizes, sizes)) / np.arange(1, sizes.sum() + 1)
+    [sizes], [n_correct] = _group_ties(scores, correct, counts=None)
+    # A response counts as the share of correct ones among those of the same score.
+    expected_correct = np.repeat(n_correct / sizes, sizes)
+    return np.cumsum(expected_correct) / np.arange(1, sizes.sum() + 1)
 
 
 def measure_curves(
@@ -50,13 +52,19 @@ def measure_curves(
 ) -> CurveMeasures:
     """AUARC, the prediction rejection ratio, and the coverage at each of `accuracies`, for each of several samples.
 
-    `counts` is (n_samples, n_responses): how often a response is in a sample, which is not empty. By default
-    there is one sample, with each response once. Raises ValueError without responses, or if a score is NaN.
+    `counts` is (n_samples, n_responses): how often a (bootstrap) sample has each response; no sample is empty. By
+    default there is one sample, with each response once. Raises ValueError without responses, or if a score is NaN.
     """
+    # By block of responses with equal scores, highest first, (n_samples, n_blocks): responses in it, up to its end and
+    # before it, each with the correct ones among them.
     sizes, n_correct = _group_ties(scores, correct, counts)
-    n_through, correct_through = np.cumsum(sizes, axis=1), np.cumsum(n_correct, axis=1)
-    n_before, correct_before = n_through - sizes, correct_through - n_correct
+    n_through = np.cumsum(sizes, axis=1)
+    correct_through = np.cumsum(n_correct, axis=1)
+    n_before = n_through - sizes
+    correct_before = correct_through - n_correct
+    # A bootstrap sample may have no response of a block.
     tie_accuracy = n_correct / np.maximum(sizes, 1)
+    # Of the whole sample, (n_samples,).
     n, total_correct = n_through[:, -1], correct_through[:, -1]
     harmonic = np.concatenate([[0], np.cumsum(1 / np.arange(1, n.max() + 1))])
     # An area is the sum over m of the accuracy of the first m responses. In a block of ties this accuracy is
@@ -80,13 +88,14 @@ def measure_curves(
 
 
 def find_threshold(accuracy: float, scores: Numbers, correct: Numbers) -> float | None:
-    """The lowest score above which the responses have at least this accuracy; None if no score reaches it.
+    """The lowest score from which on the responses have at least this accuracy; None if no score reaches it.
 
-    Tied responses are all kept or all rejected, unlike in a coverage: the threshold is meant for future responses.
+    The threshold is meant for future responses, so those of equal score are all kept or all rejected, unlike in
+    `CurveMeasures.coverage`.
     """
     if not len(scores):
         return None
-    [sizes], [n_correct] = _group_ties(scores, correct, None)
+    [sizes], [n_correct] = _group_ties(scores, correct, counts=None)
     reaching_blocks = np.flatnonzero(np.cumsum(n_correct) >= accuracy * np.cumsum(sizes) - _TOLERANCE)
     if not len(reaching_blocks):
         return None
@@ -99,7 +108,8 @@ def apply_threshold(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each sample's share of responses with this score or more, and their accuracy, (n_samples,) each.
 
-    The accuracy is NaN if none is kept. `counts` is as in `measure_curves`.
+    The accuracy is NaN if none is kept. `counts` is (n_samples, n_responses): how often a sample has each response; by
+    default there is one sample, with each response once.
     """
     is_kept = np.asarray(scores, dtype=float) >= threshold
     correct = np.asarray(correct, dtype=bool)
@@ -113,23 +123,26 @@ def apply_threshold(
 def _find_largest_kept(
     accuracy: float, sizes: np.ndarray, n_before: np.ndarray, correct_before: np.ndarray, tie_accuracy: np.ndarray
 ) -> np.ndarray:
-    """The largest number of responses, ending in each block, with at least the accuracy; 0 if there is none.
+    """The most responses that can be kept with at least `accuracy` if the last one kept is in a block, for each block.
 
-    Each response of a block adds tie_accuracy - accuracy to the surplus from before the block.
+    0 if that is impossible. A block has the responses of one score; all arrays are (n_samples, n_blocks).
     """
+    # Correct responses before the block beyond what `accuracy` needs; each response of the block uses up `deficit`.
     surplus = correct_before - accuracy * n_before
     deficit = accuracy - tie_accuracy
-    is_whole = surplus - deficit * sizes >= -_TOLERANCE
-    n_partial = np.floor(
-        np.divide(surplus, deficit, out=np.zeros_like(deficit), where=deficit > _TOLERANCE) + _TOLERANCE
-    )
-    return np.where(
-        is_whole, n_before + sizes, np.where((deficit > _TOLERANCE) & (n_partial > 0), n_before + n_partial, 0)
-    )
+    fits_whole = surplus - deficit * sizes >= -_TOLERANCE
+    is_worse = deficit > _TOLERANCE
+    n_partial = np.floor(np.divide(surplus, deficit, out=np.zeros_like(deficit), where=is_worse) + _TOLERANCE)
+    fits_partly = is_worse & (n_partial > 0)
+    n_kept_partly = np.where(fits_partly, n_before + n_partial, 0)
+    return np.where(fits_whole, n_before + sizes, n_kept_partly)
 
 
 def _group_ties(scores: Numbers, correct: Numbers, counts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Group responses of equal score, highest first: their number, and the correct ones, (n_samples, n_blocks) each."""
+    """By block of responses with equal scores, highest first: responses, and correct ones, (n_samples, n_blocks) each.
+
+    `counts` is (n_samples, n_responses): how often a sample has each response; None is one sample with each once.
+    """
     scores, correct = np.asarray(scores, dtype=float), np.asarray(correct, dtype=bool)
     if not len(scores) or np.isnan(scores).any():
         n_nan = int(np.isnan(scores).sum())
@@ -138,4 +151,5 @@ def _group_ties(scores: Numbers, correct: Numbers, counts: np.ndarray | None) ->
     starts = np.flatnonzero(np.concatenate([[True], np.diff(scores[order]) != 0]))
     ordered_counts = np.ones((1, len(scores)), dtype=np.int64) if counts is None else counts[:, order]
     sizes = np.add.reduceat(ordered_counts, starts, axis=1)
-    return sizes, np.add.reduceat(ordered_counts * correct[order], starts, axis=1)
+    n_correct = np.add.reduceat(ordered_counts * correct[order], starts, axis=1)
+    return sizes, n_correct

@@ -57,7 +57,10 @@ class AssessorPanel(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RejectionFigureInputs(FigureInputs):
-    """The responses of each model, slice by slice, the headline group, and the names of its assessors in order."""
+    """The responses of each model, slice by slice, the training group shown, and the names of its assessors in order.
+
+    `accuracies` are the wanted ones, drawn as lines.
+    """
 
     by_model: Mapping[str, Sequence[Slice]]
     group: TrainingGroup
@@ -97,7 +100,7 @@ def figure_curves_by_model(
 
 
 def _sort_slices(slices: Sequence[Slice]) -> list[Slice]:
-    """The slices with responses: all domains before single ones, unseen ones first, by falling accuracy."""
+    """The slices with responses: all domains together before single ones, unseen domains first, by falling accuracy."""
 
     def key(part: Slice) -> tuple[bool, int, float]:
         accuracy = part.rows["label"].to_numpy().mean()
@@ -109,6 +112,7 @@ def _sort_slices(slices: Sequence[Slice]) -> list[Slice]:
 def _draw_panels(
     panels: Sequence[AssessorPanel], names: Sequence[str], accuracies: Sequence[float], title: str, label: str
 ) -> Drawing:
+    """Draw a grid of panels, at most 4 in a row, with one legend below; `names` are the assessors to draw."""
     if not panels:
         return draw_empty("No labelled responses", label)
     columns = min(4, len(panels))
@@ -120,6 +124,7 @@ def _draw_panels(
     line_styles = _choose_line_styles(names)
     for axes, panel in zip(grid, panels, strict=False):
         _draw_panel(axes, panel, line_styles, accuracies)
+    # The lowest panel of each column, and below the first of each row.
     for axes in grid[max(0, len(panels) - columns) : len(panels)]:
         axes.set_xlabel("Share rejected", fontsize=9)
         axes.tick_params(labelbottom=True)
@@ -149,7 +154,7 @@ def _note_missing_lines(panels: Sequence[AssessorPanel], names: Sequence[str]) -
 
 
 def _choose_line_styles(names: Sequence[str]) -> dict[str, tuple[str, Any]]:
-    """Colour and dash of every assessor."""
+    """Colour and dash of every assessor, as matplotlib's `color` and `linestyle`."""
     estimators = [name for name in names if name != QUESTION_ONLY]
     line_styles = {name: _LINES[place % len(_LINES)] for place, name in enumerate(estimators)}
     return line_styles | {QUESTION_ONLY: _QUESTION_LINE}
@@ -188,7 +193,11 @@ def write_figures(
     models: Sequence[str],
     folder: str,
 ) -> None:
-    """Write the figures, by the names of their files, to `folder`."""
+    """Write the figures in `exhibits`, keyed by file name, to `folder`, for the headline training group.
+
+    `observations` are files OBSERVATIONS, one for each of `models`; `scores` are files SCORES of the named groups, and
+    `questions` files ASSESSMENTS of the assessor that sees only the question.
+    """
     responses = read_by_owner(OBSERVATIONS, observations, {"model": models})
     score_rows = read_scores(scores, questions)
     group = find_training_group(settings["groups"], settings["headline_group"])

@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.bootstrap import draw_resamples, percentile_interval
-from papers.rejection.evaluated_rows import EVERY, Slice, read_scores, slice_responses
+from papers.rejection.evaluated_rows import Slice, read_scores, slice_responses
 from papers.rejection.rejection_curves import apply_threshold, find_threshold, measure_curves
 from papers.rejection.rejection_exhibits import (
     QUESTION_ONLY,
@@ -40,7 +40,11 @@ class RejectionMeasureSettings(TypedDict):
 def write_measures(
     observations: str, scores: Sequence[str], questions: str, settings: RejectionMeasureSettings, output: str
 ) -> None:
-    """Write the measures of one model, from its observations and the scores of its named groups."""
+    """Write the measures of one model: a file MEASURES, from its file OBSERVATIONS.
+
+    `scores` are files SCORES of the named training groups; `questions` is a file ASSESSMENTS, the scores of the
+    baseline that sees only the question.
+    """
     rows = measure_model(OBSERVATIONS.read(observations, _COLUMNS), read_scores(scores, [questions]), settings)
     MEASURES.write(rows, output, {"settings": dict(settings)})
 
@@ -48,11 +52,11 @@ def write_measures(
 def measure_model(observations: pl.DataFrame, scores: pl.DataFrame, settings: RejectionMeasureSettings) -> pl.DataFrame:
     """A frame of contract MEASURES from the observations of one model and a frame ASSESSMENTS.
 
-    An assessor that gives no scores, or could not be fitted, has no rows.
+    An assessor (an estimator or the question-only baseline) that gives no scores, or could not be fitted, has no rows.
     """
     rows = []
     for group, assessors in settings["assessors"].items():
-        # The first slice is of all training domains.
+        # The first slice is all training domains together: thresholds are chosen there and applied to unseen domains.
         training_slice, *remaining_slices = slice_responses(observations, scores, group, assessors)
         names = training_slice.assessors
         thresholds = _choose_thresholds(training_slice, names, settings["accuracies"])
@@ -65,13 +69,17 @@ def measure_model(observations: pl.DataFrame, scores: pl.DataFrame, settings: Re
                 "n_responses": len(slice_.rows),
                 "accuracy": slice_.rows["label"].mean(),
             }
-            rows += [slice_columns | measure for measure in _measure_assessors(slice_, names, settings)]
-            rows += [slice_columns | measure for measure in _measure_thresholds(slice_, thresholds, settings)]
+            measures = list(_measure_assessors(slice_, names, settings))
+            if slice_ is training_slice:
+                measures += _list_thresholds(thresholds)
+            elif slice_.role == "held_out":
+                measures += _measure_kept(slice_, thresholds, settings)
+            rows += [slice_columns | measure for measure in measures]
     return MEASURES.frame(rows)
 
 
 def _choose_thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]) -> Thresholds:
-    """The threshold of each assessor for each accuracy, chosen on these responses."""
+    """By assessor and wanted accuracy, the lowest score from which on these responses reach it; None if none does."""
     label = slice_.rows["label"].to_numpy()
     thresholds = {}
     for name in names:
@@ -81,26 +89,26 @@ def _choose_thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence
     return thresholds
 
 
-def _measure_thresholds(
+def _list_thresholds(thresholds: Thresholds) -> Iterator[dict[str, Any]]:
+    """Yield each threshold as a row of MEASURES, without the columns of its slice."""
+    for (name, accuracy), threshold in thresholds.items():
+        reason = _explain_no_threshold(accuracy) if threshold is None else None
+        measure = {"assessor": name, "measure": threshold_measure(accuracy), "value": threshold}
+        yield measure | {"lower": None, "upper": None, "reason": reason}
+
+
+def _measure_kept(
     slice_: Slice, thresholds: Thresholds, settings: RejectionMeasureSettings
 ) -> Iterator[dict[str, Any]]:
-    """The thresholds on the slice that chose them; on an unseen domain, the share kept and its accuracy."""
-    if slice_.role == "training":
-        if slice_.benchmark == EVERY:
-            for (name, accuracy), threshold in thresholds.items():
-                reason = _explain_no_threshold(accuracy) if threshold is None else None
-                measure = {"assessor": name, "measure": threshold_measure(accuracy), "value": threshold}
-                yield measure | {"lower": None, "upper": None, "reason": reason}
-        return
+    """Yield the share of a slice that each threshold keeps, and its accuracy: rows of MEASURES without its columns."""
     sample_counts = _draw_samples(slice_, settings)
     for (name, accuracy), threshold in thresholds.items():
         share = kept_accuracy = None
         reason = NO_RESPONSE
         if len(slice_.rows):
             # Above all scores if there is no threshold, so that no response is kept.
-            share, kept_accuracy = _apply_to_samples(
-                slice_, name, np.inf if threshold is None else threshold, sample_counts
-            )
+            applied_threshold = np.inf if threshold is None else threshold
+            share, kept_accuracy = _apply_to_samples(slice_, name, applied_threshold, sample_counts)
             reason = _explain_no_threshold(accuracy) if threshold is None else "no response reaches the threshold"
         yield {"assessor": name, "measure": kept_measure(accuracy), **_summarise_samples(share, NO_RESPONSE)}
         yield {
@@ -113,9 +121,10 @@ def _measure_thresholds(
 def _apply_to_samples(
     slice_: Slice, assessor: str, threshold: float, sample_counts: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The share of responses that an assessor's threshold keeps, and its accuracy, (n_samples,) each.
+    """The share of responses that an assessor's threshold keeps, and their accuracy, (n_samples,) each.
 
-    `sample_counts` has parts of the samples: (n_samples, n_responses), how often a response is in each sample.
+    `sample_counts` are batches of samples as from `_draw_samples`: (batch_size, n_responses), how often a sample has
+    each response.
     """
     scores = slice_.rows[assessor].to_numpy()
     label = slice_.rows["label"].to_numpy()
@@ -134,47 +143,64 @@ def _explain_no_threshold(accuracy: float) -> str:
 def _measure_assessors(
     slice_: Slice, names: Sequence[str], settings: RejectionMeasureSettings
 ) -> Iterator[dict[str, Any]]:
-    """All measures of all assessors on one slice. All use the same bootstrap samples, so gains are paired."""
-    label, accuracies = slice_.rows["label"].to_numpy(), settings["accuracies"]
-    reason = NO_RESPONSE
+    """Yield the measures of each assessor's curve on a slice: rows of MEASURES without the columns of the slice.
+
+    An assessor is anything that scores responses: an estimator, or the question-only baseline. All use the same
+    bootstrap samples, so gains over the baseline are paired.
+    """
+    label = slice_.rows["label"].to_numpy()
     by_assessor: dict[str, dict[str, np.ndarray]] = {}
+    reason = NO_RESPONSE
     if len(label):
+        by_assessor = _sample_measures(slice_, names, settings)
+        # Of a slice with responses, only `prr` can be null.
         reason = f"all responses are {'correct' if label[0] else 'incorrect'}"
-        sample_counts = _draw_samples(slice_, settings)
-        for name in names:
-            samples = [
-                measure_curves(slice_.rows[name].to_numpy(), label, accuracies, counts) for counts in sample_counts
-            ]
-            coverage = np.concatenate([sample.coverage for sample in samples])
-            by_assessor[name] = {
-                "auarc": np.concatenate([sample.auarc for sample in samples]),
-                "prr": np.concatenate([sample.prr for sample in samples]),
-            }
-            for column, accuracy in enumerate(accuracies):
-                by_assessor[name][coverage_measure(accuracy)] = coverage[:, column]
+    measure_names = ["auarc", "prr", *map(coverage_measure, settings["accuracies"])]
     for name in names:
-        measure_names = ["auarc", "prr", *map(coverage_measure, accuracies)]
-        if name != QUESTION_ONLY and QUESTION_ONLY in names:
-            measure_names.append("gain")
-            if by_assessor:
-                by_assessor[name]["gain"] = by_assessor[name]["auarc"] - by_assessor[QUESTION_ONLY]["auarc"]
-        for measure_name in measure_names:
-            yield {
-                "assessor": name,
-                "measure": measure_name,
-                **_summarise_samples(by_assessor.get(name, {}).get(measure_name), reason),
-            }
+        has_gain = name != QUESTION_ONLY and QUESTION_ONLY in names
+        for measure_name in [*measure_names, "gain"] if has_gain else measure_names:
+            samples = by_assessor.get(name, {}).get(measure_name)
+            yield {"assessor": name, "measure": measure_name, **_summarise_samples(samples, reason)}
+
+
+def _sample_measures(
+    slice_: Slice, names: Sequence[str], settings: RejectionMeasureSettings
+) -> dict[str, dict[str, np.ndarray]]:
+    """By assessor and measure, (1 + n_resamples,): the value for the slice itself, then for its bootstrap samples."""
+    label, accuracies = slice_.rows["label"].to_numpy(), settings["accuracies"]
+    sample_counts = _draw_samples(slice_, settings)
+    by_assessor: dict[str, dict[str, np.ndarray]] = {}
+    for name in names:
+        scores = slice_.rows[name].to_numpy()
+        batches = [measure_curves(scores, label, accuracies, counts) for counts in sample_counts]
+        by_assessor[name] = {
+            "auarc": np.concatenate([batch.auarc for batch in batches]),
+            "prr": np.concatenate([batch.prr for batch in batches]),
+        }
+        coverage = np.concatenate([batch.coverage for batch in batches])
+        for column, accuracy in enumerate(accuracies):
+            by_assessor[name][coverage_measure(accuracy)] = coverage[:, column]
+    if QUESTION_ONLY in names:
+        for name in set(names) - {QUESTION_ONLY}:
+            by_assessor[name]["gain"] = by_assessor[name]["auarc"] - by_assessor[QUESTION_ONLY]["auarc"]
+    return by_assessor
 
 
 def _draw_samples(slice_: Slice, settings: RejectionMeasureSettings) -> list[np.ndarray]:
-    """The weights of each response in the sample, then in bootstrap samples; the same for every call."""
+    """Batches of samples, (batch_size, n_responses): how often a sample has each response; the same for every call.
+
+    The first batch is the slice itself, each response once; the others are bootstrap samples of its items.
+    """
     n = len(slice_.rows)
     resamples = draw_resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []
     return [np.ones((1, n), dtype=np.int64), *resamples]
 
 
 def _summarise_samples(samples: np.ndarray | None, reason: str) -> dict[str, Any]:
-    """A value, the first of `(1 + n_samples,)`, with its interval from the others; null with the reason."""
+    """The columns value, lower, upper and reason of MEASURES from values of one measure, (1 + n_resamples,).
+
+    The value is the first, the interval is from the others; the value is null, with `reason`, without any or if NaN.
+    """
     if samples is None or np.isnan(samples[0]):
         return {"value": None, "lower": None, "upper": None, "reason": reason}
     lower, upper = percentile_interval(samples[1:])

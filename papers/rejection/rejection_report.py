@@ -30,7 +30,11 @@ from papers.rejection.rejection_frames import MEASURES
 
 @dataclass(frozen=True)
 class RejectionSummary:
-    """One model's assessors on all domains of a distribution: rows of MEASURES by assessor and measure."""
+    """One model's assessors on all domains of a distribution, which is out of it if `role` is `held_out`.
+
+    `by_assessor` has the rows of MEASURES by assessor and measure, such as `["logistic"]["auarc"]["value"]`;
+    `own_estimator` is the one that the training group uses.
+    """
 
     model: str
     role: str
@@ -61,7 +65,10 @@ class RejectionSummary:
 def summarise_assessors(
     measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str]
 ) -> list[RejectionSummary]:
-    """One summary per model and distribution that has labelled responses, out of distribution first."""
+    """One summary per model and distribution that has labelled responses, out of distribution first.
+
+    `measures` is a frame MEASURES; `assessors` are those of the training group that are shown.
+    """
     rows = measures.filter(
         pl.col("group") == group.group,
         pl.col("benchmark") == EVERY,
@@ -89,9 +96,12 @@ _LEGEND = (
 
 
 def _format_kept(by_measure: Mapping[str, Mapping[str, Any]], accuracy: float) -> str:
-    """Format an assessor's rows by measure as `0.42 at 0.87 (0.51)`; only the last where the threshold is chosen."""
+    """What an assessor keeps at a wanted accuracy, as `0.42 at 0.87 (0.51)`: share, its accuracy, largest share.
+
+    `by_measure` are its rows of MEASURES. In distribution it is only the largest share.
+    """
     coverage = format_number(by_measure[coverage_measure(accuracy)]["value"], ".2f")
-    if kept_measure(accuracy) not in by_measure:
+    if kept_measure(accuracy) not in by_measure:  # the threshold is chosen on these responses, not applied to them
         return coverage
     share = by_measure[kept_measure(accuracy)]["value"]
     kept_accuracy = by_measure[kept_accuracy_measure(accuracy)]["value"]
@@ -122,7 +132,7 @@ def format_summary(
 
 
 def _name_measures(accuracy: float) -> dict[str, str]:
-    """A wanted accuracy, and the names of its measures, for the template."""
+    """A wanted accuracy, and the names of its measures in MEASURES, by the names that the page's template uses."""
     return {
         "wanted": f"{accuracy:g}",
         "most": coverage_measure(accuracy),
@@ -141,7 +151,10 @@ def write_report(
     page: str,
     summary: str,
 ) -> None:
-    """Write the page and the summary."""
+    """Write the page and the summary of the headline training group, the one that the page shows.
+
+    `measures` are files MEASURES, one for each of `models`; `tables` and `figures` are files for the page.
+    """
     rows = read_by_owner(MEASURES, measures, {"model": models})
     group = find_training_group(settings["groups"], settings["headline_group"])
     assessors = settings["assessors"][group.group]

@@ -67,4 +67,5 @@ class Rejection(Analysis):
         return self.model_copy(update=chosen), lines
 
     def _list_named_groups(self, studied: StudyNames) -> list[str]:
+        """The training groups that are run and have a name in the config, unlike those of a sweep such as `a+b`."""
         return [name for name in studied.groups if name in studied.names_by_axis["groups"]]

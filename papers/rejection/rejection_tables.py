@@ -41,7 +41,8 @@ from papers.rejection.rejection_frames import MEASURES
 class RejectionTableInputs(ExhibitInputs):
     """The settings of the tables, and a frame MEASURES.
 
-    `assessors` are those of each training group (`a+b`), `best` is the number of pairs ranked.
+    `headline_group` is the training group that tables of only one show. `assessors` are those of each training group
+    (`a+b`), `best` is the number of pairs of model and assessor that are ranked.
     """
 
     groups: Groups
@@ -56,6 +57,7 @@ def table_auarc(inputs: RejectionTableInputs) -> Table:
     """Tabulate AUARC of every assessor by training group, model and domain, and what the trace adds to the question."""
     groups = [find_training_group(inputs.groups, name) for name in inputs.groups]
     rows = []
+    # The assessors of all groups in order; each is a column.
     titles: dict[str, None] = {}
     for group in groups:
         group_rows = inputs.measures.filter(
@@ -71,6 +73,7 @@ def table_auarc(inputs: RejectionTableInputs) -> Table:
             gain_columns = {"Trace adds": gain.get("value"), "from": gain.get("lower"), "to": gain.get("upper")}
             rows.append({"Training group": group.title} | domain_columns | areas | gain_columns)
     keys, last_title = ["Training group", "Model", "Questions", "Domain"], assessor_title(QUESTION_ONLY)
+    # The question-only assessor last, the others in their order.
     ordered_titles = sorted(titles, key=lambda title: title == last_title)
     numbers = ["Responses", "Accuracy", *ordered_titles, "Trace adds", "from", "to"]
     return Table(
@@ -94,7 +97,10 @@ def table_auarc(inputs: RejectionTableInputs) -> Table:
 def table_coverage(
     inputs: RejectionTableInputs,
 ) -> Table:
-    """Tabulate the headline group's kept and largest possible shares, by model, domain, assessor and accuracy."""
+    """Tabulate, for the headline training group, the share that a threshold keeps, and the largest possible share.
+
+    A row for each model, domain, assessor and wanted accuracy.
+    """
     group = find_training_group(inputs.groups, inputs.headline_group)
     group_rows = inputs.measures.filter(
         pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
@@ -141,7 +147,7 @@ def table_coverage(
 
 
 def table_areas(inputs: RejectionTableInputs) -> Table:
-    """Tabulate the headline group: AUARC and PRR by model, domain and assessor."""
+    """Tabulate AUARC and PRR by model, domain and assessor, for the headline training group."""
     group = find_training_group(inputs.groups, inputs.headline_group)
     group_rows = inputs.measures.filter(
         pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
@@ -183,9 +189,10 @@ def table_areas(inputs: RejectionTableInputs) -> Table:
 def _iterate_domains(
     measures: pl.DataFrame,
 ) -> Iterator[tuple[dict[str, Any], dict[tuple[str, str], dict[str, Any]]]]:
-    """Yield the columns that identify a model's domain, and its rows of MEASURES by assessor and measure.
+    """Yield for each model and domain the first columns of its row in a table, and its rows of MEASURES.
 
-    Models in their order, out of distribution first, without excluded domains.
+    The columns are by heading, the rows of MEASURES by (assessor, measure). Models are in their order, out of
+    distribution first, without domains that have no labelled response.
     """
     role_order = pl.col("role").cast(pl.Enum(list(DISTRIBUTIONS)))
     model_order = pl.col("model").cast(pl.Enum(measures["model"].unique(maintain_order=True)))
@@ -198,7 +205,8 @@ def _iterate_domains(
             "Responses": part["n_responses"][0],
             "Accuracy": part["accuracy"][0],
         }
-        yield domain_columns, {(row["assessor"], row["measure"]): row for row in part.iter_rows(named=True)}
+        cells = {(row["assessor"], row["measure"]): row for row in part.iter_rows(named=True)}
+        yield domain_columns, cells
 
 
 # The columns that identify a row of the measures, except the measure.
@@ -249,10 +257,11 @@ def table_best_pairs(
     )
 
 
-def rank_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float, best: int) -> list[dict[str, Any]]:
-    """The rows of MEASURES with the largest coverages at this accuracy; ties are ordered by AUARC.
+def rank_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float, n_best: int) -> list[dict[str, Any]]:
+    """The `n_best` pairs of a model and an assessor with the largest coverage at `accuracy`; ties are ordered by AUARC.
 
-    With them `auarc`, and `kept` and `kept_accuracy` by the threshold of the training group, null in distribution.
+    `measures` are rows of MEASURES of one group, role and benchmark. A pair is its row of the coverage, with `auarc`,
+    `kept` and `kept_accuracy` added; the last two are null for the training domains, to which no threshold is applied.
     """
     assessor_rows = measures.filter(pl.col("assessor").is_in(assessors), pl.col("value").is_not_null())
     coverages = assessor_rows.filter(measure=coverage_measure(accuracy))
@@ -265,7 +274,7 @@ def rank_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float
         values = assessor_rows.filter(measure=measure).select(*_PAIR_KEY, pl.col("value").alias(name))
         coverages = coverages.join(values, on=_PAIR_KEY, how="left", maintain_order="left")
     ranked = coverages.sort("value", "auarc", "model", "assessor", descending=[True, True, False, False])
-    return ranked.head(best).rows(named=True)
+    return ranked.head(n_best).rows(named=True)
 
 
 class RejectionTableSettings(RejectionExhibitSettings):

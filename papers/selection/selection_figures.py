@@ -54,12 +54,16 @@ def _draw_overlap(axes: Axes, selections: pl.DataFrame) -> None:
 
 
 def _place_strategies(rows: pl.DataFrame) -> tuple[list[str], np.ndarray]:
-    """The selections with the positions at which they are drawn, all candidates at the top."""
+    """The strategies in the order of the rows, and the heights at which they are drawn, the first at the top.
+
+    The first is `all`, the candidates (`stack_selections`).
+    """
     names = rows["strategy"].unique(maintain_order=True).to_list()
     return names, np.arange(len(names))[::-1]
 
 
 def _draw_difficulty(axes: Axes, rows: pl.DataFrame) -> None:
+    """Draw mean pass rate, and accuracy with its interval, a line for each strategy of `stack_selections`."""
     names, places = _place_strategies(rows)
     for name, place in zip(names, places, strict=True):
         strategy_rows = rows.filter(strategy=name)
@@ -79,6 +83,7 @@ def _draw_difficulty(axes: Axes, rows: pl.DataFrame) -> None:
 
 
 def _draw_length(axes: Axes, rows: pl.DataFrame) -> None:
+    """Draw a box plot of the responses' tokens for each strategy of `stack_selections`."""
     names, places = _place_strategies(rows)
     lengths = [rows.filter(strategy=name)["n_tokens"].to_numpy() for name in names]
     axes.boxplot(

@@ -24,7 +24,7 @@ QUESTION, SOLUTION = "question", "solution"
 
 
 def read_solutions(paths: Iterable[str]) -> dict[str, str]:
-    """Read the target answers by question, from the columns `question` and `solution` of files of rows.
+    """Read the answers to train on, by question, from the columns `question` and `solution` of files of rows.
 
     Raises InputError for a row without them.
     """
@@ -59,11 +59,11 @@ def write_training_file(
 def make_training_rows(
     candidates: pl.DataFrame, selected: pl.DataFrame, prompt: PromptSettings, solutions: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """The rows of `write_training_file`.
+    """Yield a row of a training file for each row of `selected` (SELECTIONS); `candidates` is of contract CANDIDATES.
 
-    `messages` end with the question's solution as the assistant's message, or with the reference if `solutions` is
-    empty. A plain-text prompt gives `prompt` and `completion` instead. `scores` has the scores of all strategies, null
-    if unknown. Raises InputError for a question without a solution.
+    `messages` is a chat that ends with the question's solution as the assistant's message, or with the reference if
+    `solutions`, by question, is empty. A plain-text prompt gives `prompt` and `completion` instead. `scores` has the
+    scores of all strategies, null if unknown. Raises InputError for a question without a solution.
     """
     selected_items = selected.join(candidates.drop("model"), on=ITEM, how="left", maintain_order="left", validate="m:1")
     for row in selected_items.iter_rows(named=True):
@@ -104,10 +104,10 @@ def write_selections(
     candidates_output: str,
     selections_output: str,
 ) -> None:
-    """Write the candidates, the selections, and a training file for each strategy, which `training_files` names.
+    """Write a model's candidates and selections, and a training file for each strategy in `training_files`.
 
-    A model has one file of each kind per benchmark; `asked` is empty if no strategy reads it, and `solutions` are those
-    of all benchmarks together.
+    `benchmarks`, `generations`, `labels` and `asked` (FORCED_ANSWERS, from which the EAS is read) are files of the same
+    benchmarks in the same order; `asked` is empty if no strategy needs it. `solutions` are files for `read_solutions`.
     """
     passes: Sequence[str | None] = asked or [None] * len(benchmarks)
     by_benchmark = map(CandidateFiles, benchmarks, generations, labels, passes)

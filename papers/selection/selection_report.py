@@ -60,6 +60,7 @@ def write_report(
 
 
 def _collect_notes(selections: Sequence[str], models: Sequence[str]) -> list[str]:
+    """The notes of `StrategySelection.notes` as sentences, from the provenance of files SELECTIONS."""
     by_model = {str(provenance["model"]): provenance["notes"] for provenance in map(read_provenance, selections)}
     notes = []
     for model in models:

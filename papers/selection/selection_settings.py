@@ -97,6 +97,7 @@ class Selection(Analysis):
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
         chosen_judges, lines = self.select_names(studied, {"judges": "judges"})
+        # What the study lacks for a strategy, None if nothing.
         missing_data = {
             name: explain_missing_data(name, self.tries, studied.samples, studied.families) for name in STRATEGIES
         }

@@ -47,7 +47,7 @@ def read_candidates(model: str, files: Iterable[CandidateFiles], tries: int, ans
 
 
 def _read_benchmark(files: CandidateFiles, tries: int, answer: str) -> pl.DataFrame:
-    """The candidates of one benchmark, with pass rate and EAS, or the reasons why they have none."""
+    """The candidates of one benchmark (CANDIDATES without model), with pass rate and EAS, or why they have none."""
     items = BENCHMARKS.read(files.items, ["item_id", "question", "reference"]).drop_nulls("reference")
     benchmark = Path(files.items).stem
     responses = GENERATIONS.read(files.generations, [*SAMPLE, "n_tokens"]).sort(SAMPLE)
@@ -65,11 +65,15 @@ def _read_benchmark(files: CandidateFiles, tries: int, answer: str) -> pl.DataFr
 
 
 def _explain_null(column: str, reason: str) -> pl.Expr:
+    """The reason where the column is null, else null."""
     return pl.when(pl.col(column).is_null()).then(pl.lit(reason))
 
 
 def _compute_pass_rates(files: CandidateFiles, tries: int) -> pl.DataFrame:
-    """For each item the label of its first response, and how many of its tries are correct."""
+    """By item_id: `label` of the first response; `passes` of the first `tries` responses, their share, or the reason.
+
+    Without a file of labels, a frame without rows.
+    """
     schema = {"label": pl.Boolean, "passes": pl.UInt16, "pass_rate": pl.Float64, "pass_rate_reason": pl.String}
     if files.labels is None:
         return pl.DataFrame(schema={"item_id": pl.String, **schema})
@@ -98,7 +102,10 @@ def _compute_pass_rates(files: CandidateFiles, tries: int) -> pl.DataFrame:
 
 
 def _read_areas(path: str | Path | None, benchmark: str, answer: str) -> pl.DataFrame:
-    """The EAS of each response, or the reason why it has none."""
+    """By item_id and sample: `eas`, the entropy area score, or `eas_reason`, why there is none.
+
+    `path` is a file FORCED_ANSWERS, None for a frame without rows; `answer` is which inserted answer's score is read.
+    """
     schema = {"item_id": pl.String, "sample": pl.UInt16, "eas": pl.Float64, "eas_reason": pl.String}
     if path is None:
         return pl.DataFrame(schema=schema)
@@ -175,10 +182,11 @@ def _shuffle_candidates(candidates: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def _split_eligible(candidates: pl.DataFrame, strategy: str) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The candidates of a strategy, and the number of other items by reason."""
+    """The candidates with the data that a strategy needs, and the number of the others by the reason they lack it."""
     if strategy == "pass-rate":
         all_correct = pl.when(pl.col("pass_rate") == 1).then(pl.lit(ALL_ALIKE.format("correct")))
         all_wrong = pl.when(pl.col("pass_rate") == 0).then(pl.lit(ALL_ALIKE.format("wrong")))
+        # The strategy leaves out items that the model always or never solves.
         reason = pl.coalesce("pass_rate_reason", all_correct, all_wrong)
     elif strategy == "eas":
         reason = pl.col("eas_reason")
@@ -192,7 +200,7 @@ def _split_eligible(candidates: pl.DataFrame, strategy: str) -> tuple[pl.DataFra
 
 
 def _explain_selection(strategy: str, n_candidates: int, seed: int, tries: int, answer: str) -> pl.Expr:
-    """The reason why an item was selected, for each row."""
+    """An expression for the column `reason` of SELECTIONS: why each row was selected."""
     if strategy == "random":
         return pl.format(f"number {{}} of {n_candidates} drawn with seed {seed}", "rank")
     rank_text = f"place {{}} of {n_candidates}"

@@ -64,14 +64,14 @@ def profile_selections(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl
 
 
 def count_domains(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
-    """Count the items of each benchmark, with a column for all candidates and one for each selection."""
+    """Count items by model and benchmark, with a column `all` for the candidates and one for each strategy."""
     rows = stack_selections(candidates, selections)
     counts = rows.group_by("model", "benchmark", "strategy", maintain_order=True).len()
     return counts.pivot("strategy", index=["model", "benchmark"], values="len").fill_null(0)
 
 
 def stack_selections(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
-    """The candidates of each model as the selection `all`, then those of each selection, with all columns."""
+    """The columns of CANDIDATES and `strategy`: by model, all candidates as `all`, then those of each selection."""
     all_candidates = candidates.with_columns(strategy=pl.lit(EVERY))
     selected_rows = selections.select("model", *ITEM, "strategy").join(
         candidates, on=["model", *ITEM], how="left", maintain_order="left", validate="m:1"
@@ -87,6 +87,7 @@ def strategy_title(name: str) -> str:
 
 
 def _title_strategies(*columns: str) -> pl.Expr:
+    """An expression that replaces the names of strategies in the columns by their titles."""
     titles = {name: strategy_title(name) for name in (EVERY, *STRATEGIES)}
     return pl.col(columns).replace_strict(titles)
 

@@ -45,6 +45,7 @@ def count_answers(
     """
     for number, row in enumerate(rows):
         position = f"{source}: row {number}"
+        # A chunk must have a phrase of each group: each keyword, and any name of the answer.
         keyword_groups = [[keyword] for keyword in _read_keywords(columns.keywords, row, position)]
         answers = read_answers(columns.answers, row, position)
         if answers is None:
@@ -66,6 +67,7 @@ def count_answers(
 
 
 def _read_keywords(name: str, row: Row, where: str) -> list[str]:
+    """The keywords in the row's column `name`, a text or a list of them; `where` is the place for an InputError."""
     value = look_up(name, row, where)
     texts = value if isinstance(value, list) else [value]
     if not texts or any(is_empty(text) for text in texts):

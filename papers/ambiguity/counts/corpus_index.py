@@ -38,12 +38,13 @@ def read_chunks(path: Path, column: str) -> Iterator[str]:
     Blank lines separate paragraphs. Raises InputError with file and line if a line is too long or not UTF-8, and with
     the row if the column is missing.
     """
+    # A text file is one text; in JSON lines, each row has one.
     texts: Iterable[Iterable[str]] = [(line for _, line in read_text_lines(path))]
     if ".jsonl" in path.suffixes:
-        texts = _read_row_texts(path, column)
-    for text in texts:
-        for blank, lines in groupby(text, key=lambda line: not line.strip()):
-            if not blank:
+        texts = _read_row_lines(path, column)
+    for text_lines in texts:
+        for is_blank, lines in groupby(text_lines, key=lambda line: not line.strip()):
+            if not is_blank:
                 yield from split_paragraph(line.strip() for line in lines)
 
 
@@ -54,7 +55,7 @@ def split_paragraph(lines: Iterable[str]) -> Iterator[str]:
     """
     lines = iter(lines)
     pending_lines: list[str] = []
-    length = -1
+    length = -1  # of the lines joined by spaces: the first has none before it
     for line in lines:
         pending_lines.append(line)
         length += 1 + len(line)
@@ -85,7 +86,8 @@ def _split_sentences(lines: Iterable[str]) -> Iterator[str]:
     yield " ".join(pending_parts)
 
 
-def _read_row_texts(path: Path, column: str) -> Iterator[list[str]]:
+def _read_row_lines(path: Path, column: str) -> Iterator[list[str]]:
+    """Yield the lines of the text in `column`, for each row of a JSON-lines file."""
     for number, row in enumerate(read_local_rows(str(path))):
         text = row.get(column)
         if not isinstance(text, str):
@@ -150,7 +152,7 @@ def open_index(path: Path, folder: Path, column: str) -> Iterator[Index]:
 
 
 def _check_corpus_unchanged(file: sqlite3.Connection, path: Path, folder: Path, column: str) -> None:
-    """Raise InputError if the index has a file that has changed or is no longer in the corpus."""
+    """Raise InputError if the index has a file that has changed, is no longer in `folder`, or was read otherwise."""
     for name, *indexed_state in file.execute("SELECT path, bytes, modified_ns, text_column FROM files"):
         if not (folder / name).is_file() or [*_read_file_state(folder / name), column] != indexed_state:
             raise InputError(

@@ -26,9 +26,9 @@ _EXACT: JudgeSettings = {"version": 1, "judge": "exact", "kind": "exact"}
 
 
 def write_answer_classes(benchmark: str, labels: str, settings: JudgeSettings, output: str) -> None:
-    """Write which of a model's answers to each item in `benchmark` are equal.
+    """Write which of a model's answers to each item in `benchmark` are equal, a file ANSWER_CLASSES.
 
-    `labels` is a file of the judge in `settings`, by whose rules the answers are compared (`select_comparing_judge`).
+    `labels` is a file LABELS of the judge in `settings`; the same judge compares answers if it works by rules.
     """
     label_rows, origin = LABELS.read(labels), read_provenance(labels)
     owner = {name: origin[name] for name in ("model", "benchmark")}
@@ -81,7 +81,12 @@ def classify_answers(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, ow
 
 
 def _classify_wrong_answers(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], int]:
-    """The class of each wrong answer, by item and normalised text; of equal texts, the first is compared."""
+    """The number of each wrong answer's class among those of its item, by item and normalised text.
+
+    Answers of one class are equal to the judge. `rows` have item_id, question and answer; of answers with equal
+    normalised texts, the judge compares the first.
+    """
+    # By item and normalised text, the first answer with it.
     texts_by_item: dict[str, dict[str, str]] = {}
     for item_id, answer in rows.select("item_id", "answer").iter_rows():
         texts_by_item.setdefault(item_id, {}).setdefault(normalise_text(answer), answer)

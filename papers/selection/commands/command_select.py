@@ -64,7 +64,7 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
 
 
 def _list_files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":
-    """The files of benchmarks with references; raises ConfigError for a strategy whose data the study lacks."""
+    """The model's files on each benchmark with references; raises ConfigError for a strategy whose data is missing."""
     from papers.selection.selection_settings import FORCED_ANSWER, explain_missing_data
     from papers.selection.selection_strategies import CandidateFiles
 
@@ -76,6 +76,7 @@ def _list_files(config: "Config", model: str, judge: str, options: SelectOptions
     for benchmark in config.labelled_benchmarks:
         names = {"model": model, "benchmark": benchmark, "judge": judge, "family": FORCED_ANSWER}
         labels = layout.labels.format(**names)
+        # Only this strategy needs labels; for the others they are shown if the study has them.
         has_labels = options.strategy == "pass-rate" or Path(labels).exists()
         files.append(
             CandidateFiles(

@@ -30,7 +30,7 @@ _MSP = "1 - probability of the likeliest response that a beam search finds; the 
 
 
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
-    """A row per response, in order: the signal, or `msp_reason` without one. `asked` is the pass."""
+    """A row per response in `traces`, in order: `msp`, or `msp_reason` if it is null; `asked` is a file BEAMS."""
     rows = BEAMS.read(asked, [*RESPONSE, "logprobs", "reason"])
     responses = align_rows(traces, rows)
     likeliest = pl.col("logprobs").list.first()
@@ -38,6 +38,7 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
 
 
 def _import_requery() -> ModuleType:
+    """The module that asks an engine; imported only where that happens, because it imports the engines."""
     from papers.ambiguity.signal_families.beam_search.requery import beam_requests
 
     return beam_requests

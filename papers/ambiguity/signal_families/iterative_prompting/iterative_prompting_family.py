@@ -79,7 +79,7 @@ _IP = (
 
 
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
-    """A row per response, in order: the signal, or `ip_reason` without one. `asked` is the pass."""
+    """A row per response in `traces`, in order: `ip`, or `ip_reason` if null; `asked` is a file ITERATIVE_PROMPTS."""
     rows = ITERATIVE_PROMPTS.read(asked).sort("sample")
     bounds = {item: _bound_item(item_rows) for (item,), item_rows in rows.group_by("item_id", maintain_order=True)}
     values = [bounds[item] for item in traces.select("item_id").collect()["item_id"]]
@@ -87,12 +87,18 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
 
 
 def _bound_item(rows: pl.DataFrame) -> tuple[float | None, str | None]:
-    """The bound for the responses to one item, or the first response's reason why there is none."""
+    """The lower bound of the epistemic uncertainty and None, or None and the reason, for one item.
+
+    `rows` are those of ITERATIVE_PROMPTS for the responses to the item, in the order of the samples.
+    """
     distinct = rows["distinct"].drop_nulls()
     if not len(distinct):
         return None, rows["reason"][0]
-    answers = rows.filter(pl.col("sample").is_in(distinct[0].to_list())).drop_nulls("logprob")
-    if len(answers) != len(distinct[0]) or (answers["conditional_logprobs"].list.len() != len(answers)).any():
+    # The same in all rows: the first sample that gave each distinct answer.
+    first_samples = distinct[0].to_list()
+    answers = rows.filter(pl.col("sample").is_in(first_samples)).drop_nulls("logprob")
+    n_conditional = answers["conditional_logprobs"].list.len()
+    if len(answers) != len(first_samples) or (n_conditional != len(answers)).any():
         return None, "not every answer has its log-probabilities"
     marginal = answers["logprob"].to_numpy()
     conditional = np.array(answers["conditional_logprobs"].to_list())
@@ -100,12 +106,13 @@ def _bound_item(rows: pl.DataFrame) -> tuple[float | None, str | None]:
 
 
 def _scale_probabilities(logprobs: np.ndarray) -> np.ndarray:
-    """Probabilities over the largest of each row, against underflow for long answers; only shares count."""
+    """Probabilities divided by the largest of each row: long answers would underflow, and only shares count."""
     probabilities: np.ndarray = np.exp(logprobs - logprobs.max(axis=-1, keepdims=True))
     return probabilities
 
 
 def _import_requery() -> ModuleType:
+    """The module that asks an engine; imported only where that happens, because it imports the engines."""
     from papers.ambiguity.signal_families.iterative_prompting.requery import iterative_prompts
 
     return iterative_prompts

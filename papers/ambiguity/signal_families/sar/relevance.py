@@ -134,13 +134,16 @@ class _Item(NamedTuple):
 
 
 def compute_item_sar(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, samples: int | None) -> pl.DataFrame:
-    """A row per response, in order: `sar` of its item, from the first `samples` answers, and `sar_reason`."""
+    """A row per response in `traces`, in order: `sar` of its item, or `sar_reason` if it is null.
+
+    `benchmark` is the file of the items; SAR uses the first `samples` answers to each, None for all.
+    """
     columns = ("item_id", "text", "finish_reason", "tokens", "token_logprobs")
     rows = traces.select(columns).collect().with_row_index("row")
-    first = rows.filter(~WAS_REFUSED).with_columns(number=pl.int_range(pl.len()).over("item_id"))
+    answers = rows.filter(~WAS_REFUSED).with_columns(number=pl.int_range(pl.len()).over("item_id"))
     if samples is not None:
-        first = first.filter(pl.col("number") < samples)
-    items = first.partition_by("item_id", maintain_order=True)
+        answers = answers.filter(pl.col("number") < samples)
+    items = answers.partition_by("item_id", maintain_order=True)
     warn_few_answers([len(responses) for responses in items])
     questions = read_questions(benchmark)
     values: list[tuple[str, float | None, str | None]] = []
@@ -174,7 +177,7 @@ def split_response(text: str, tokens: Sequence[str]) -> list[str] | None:
 
 
 def _read_answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
-    """The complete answers to an item, and why the first other one is left out."""
+    """The answers to an item with log-probabilities and texts of all tokens, and why the first other is left out."""
     answers: list[Answer] = []
     reasons: list[str] = []
     for text, tokens, logprobs in item.select("text", "tokens", "token_logprobs").iter_rows():
@@ -193,7 +196,7 @@ def _read_answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
 
 
 def _measure_items(items: Sequence[_Item], similarity: Similarity) -> list[tuple[str, float | None, str | None]]:
-    """The id of each item with its SAR, or the reason why it has none."""
+    """For each item its id, its SAR (or None), and the reason why it has none (or None)."""
     pairs: list[TextPair] = []
     for item in items:
         if len(item.answers) > 1:
@@ -221,7 +224,10 @@ def _list_pairs(item: _Item) -> list[TextPair]:
 
 
 def _compute_item_score(item: _Item, scores: Mapping[TextPair, float]) -> float:
-    """SAR of an item: a token is as relevant as the answer without it is unlike the answer with it."""
+    """SAR of an item; `scores` are the similarities of the pairs of texts of `_list_pairs`.
+
+    A token is as relevant as the answer without it is unlike the answer with it.
+    """
     relevance, similarity = [], []
     for answer in item.answers:
         token_relevance = [_SINGLE_TOKEN_RELEVANCE]

@@ -39,9 +39,9 @@ _SAR = "shifting attention to relevance, of all answers to an item; the same for
 def compute(
     traces: pl.LazyFrame, benchmark: str, samples: int | None, **weights: Any
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """A row per response, in order, with `sar_reason` for a null value; and facts about the comparison.
+    """A row per response in `traces`, in order: `sar`, or `sar_reason` if null; and the provenance of the similarities.
 
-    `benchmark` is the file of the items, `weights` are WeightsSettings.
+    `benchmark` is the file of the items, `samples` the number of first answers to use, `weights` are WeightsSettings.
     """
     from entropy_sentinel.study.semantic_clustering.backend_settings import WeightsSettings
     from papers.ambiguity.signal_families.sar.relevance import compute_item_sar, load_similarity

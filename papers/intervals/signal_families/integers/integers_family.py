@@ -33,9 +33,9 @@ _MAX = "probability of the likeliest of these integers"
 
 
 def compute_integer_signals(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
-    """A row per response, in order: the signals, or the reason in `integers_reason`.
+    """A row per response in `traces`, in order: integer_entropy and integer_max, or why they are null.
 
-    `asked` is the file of the pass. The probabilities are divided by their sum.
+    The reason is in `integers_reason`. `asked` is a file INTEGERS; its probabilities are divided by their sum.
     """
     rows = INTEGERS.read(asked, [*RESPONSE, "logprobs", "reason"])
     responses = align_rows(traces, rows)
@@ -52,6 +52,7 @@ def compute_integer_signals(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
 
 
 def _import_requery() -> ModuleType:
+    """The module that asks an engine; imported only where that happens, because it imports the engines."""
     from papers.intervals.signal_families.integers.requery import integer_contexts
 
     return integer_contexts

@@ -14,7 +14,10 @@ from papers.ambiguity.signal_families.beam_search.beam_search_frames import BEAM
 def ask(
     part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
 ) -> pl.DataFrame:
-    """Rows of BEAMS for responses (traces with `prompt_ids`), from one search for each item."""
+    """A frame BEAMS for the responses in `part` (traces with `prompt_ids`), from one beam search for each item.
+
+    `settings` are those of BeamSearch; `asked_with` is the model's section with which it generated the responses.
+    """
     prompts = dict(part.select("item_id", "prompt_ids").iter_rows())
     sampling = asked_with["sampling"]
     replies = engine.beams(prompts.values(), settings["width"], sampling["max_tokens"], sampling.get("stop", ()))
@@ -25,11 +28,12 @@ def ask(
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Rows without beams for responses that cannot be asked about; their `unusable` has the reason."""
+    """A frame BEAMS without beams for responses that cannot be asked about; their `unusable` has the reason."""
     return BEAMS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
 
 
 def _describe_beams(beams: Beams) -> dict[str, Any]:
+    """The columns texts to finish_reasons of BEAMS, or only the reason if the engine refused."""
     if not beams.beams:
         return {"reason": f"refused: {beams.refused}"}
     return {

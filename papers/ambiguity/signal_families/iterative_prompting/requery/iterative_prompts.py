@@ -21,14 +21,14 @@ _MARKS = ("?", ".", "!")
 
 
 def make_answer_prompt(prompt_settings: PromptSettings, template: str, question: str, answer: str) -> Asked:
-    """The prompt with a question and a possible answer, `template`, in the model's usual form.
+    """The model's own prompt with `template`, which names the question and a possible answer, instead of the question.
 
     A chat keeps its other messages; the template replaces the message with the question. Plain text keeps the text
     before the paragraph with the question, such as the examples of a few-shot prompt; that paragraph, `Q: .. A:`, is
     the end of prompt 3 in the paper. The paper does not state whether its examples are kept.
     """
     for placeholder, value in (("question", question), ("answer", answer)):
-        if value.endswith(_MARKS):
+        if value.endswith(_MARKS):  # so that `{question}?` does not become `??`
             template = template.replace(f"{{{placeholder}}}{value[-1]}", f"{{{placeholder}}}")
     variables = {**prompt_settings.get("prompt_variables", {}), "answer": answer}
     answer_settings: PromptSettings = {
@@ -77,7 +77,10 @@ class _Item:
 def ask(
     part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
 ) -> pl.DataFrame:
-    """Rows of ITERATIVE_PROMPTS for responses: traces with `prompt_ids` and `question`."""
+    """A frame ITERATIVE_PROMPTS for the responses in `part`: traces with `prompt_ids` and `question`.
+
+    `settings` are those of IterativePrompting; `asked_with` is the model's section with which it generated them.
+    """
     rows: list[Row] = []
     items: list[_Item] = []
     for _, item_rows in part.group_by("item_id", maintain_order=True):
@@ -109,12 +112,15 @@ def _take_next(iterator: Iterator[_T], n: int) -> list[_T]:
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Rows without log-probabilities, for responses that cannot be asked about; `unusable` has the reason."""
+    """A frame ITERATIVE_PROMPTS with only reasons for responses that cannot be asked about, from their `unusable`."""
     return ITERATIVE_PROMPTS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
 
 
 def _select_responses(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | None]:
-    """Rows of an item's left-out responses, with reasons; and the item with the others."""
+    """Rows of an item's left-out responses, with reasons; and the item with the others, None if there are none.
+
+    `responses` are those that can be asked about, `samples` the number of first responses to use.
+    """
     usable = sum(response["sample"] < samples for response in responses)
     excluded_rows: list[Row] = []
     measured_rows: list[Row] = []
@@ -139,7 +145,10 @@ def _explain_exclusion(sample: int, answer: str, usable: int, samples: int) -> s
 
 
 def _make_rows(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> list[Row]:
-    """The rows of one item; `continuations` are those of its prompt, then of the prompt with each answer."""
+    """The rows of one item; `continuations` are of each answer after its own prompt, then after that with each answer.
+
+    If the engine refused one of them, no row has log-probabilities.
+    """
     rows = [{key: response[key] for key in RESPONSE} for response in item.responses]
     for continuation in chain.from_iterable(continuations):
         if continuation.refused:

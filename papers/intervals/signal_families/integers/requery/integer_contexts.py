@@ -50,12 +50,13 @@ class TokenSequence:
 def search_integers(
     prompts: Sequence[Sequence[int]], engine: TokenIdEngine, end_tokens: Collection[int], prune_below: float
 ) -> list[IntegerLogprobs]:
-    """The integers after each prompt, in order.
+    """The integers that the model may answer after each of `prompts` (token ids), in order.
 
     `end_tokens` are those that end the model's turn, never digits. Prefixes of integers with a probability below
     `prune_below` are not followed.
     """
     results = [IntegerLogprobs() for _ in prompts]
+    # Beginnings of integers to ask about; each round asks for the next token of all.
     prefixes = [TokenSequence(number) for number in range(len(prompts))]
     while prefixes:
         contexts = ([*prompts[prefix.prompt], *prefix.token_ids] for prefix in prefixes)
@@ -81,7 +82,7 @@ def search_integers(
 def _extend_prefixes(
     prefixes: Sequence[TokenSequence], steps: Sequence[NextToken], engine: TokenIdEngine
 ) -> Iterator[tuple[TokenSequence, TokenSequence]]:
-    """Extend each open prefix by each of its likely next tokens; yield it before and after."""
+    """Yield each prefix with its extension by one token, for each of its likely next tokens (in `steps`)."""
     extensions: list[tuple[TokenSequence, tuple[int, ...], float]] = []
     for parent, step in zip(prefixes, steps, strict=True):
         for token, logprob in zip(step.token_ids, step.logprobs, strict=True):
@@ -107,11 +108,12 @@ _NONE = "none of the model's likely answers is an integer alone"
 def ask(
     part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
 ) -> pl.DataFrame:
-    """Rows of INTEGERS for responses: traces with `prompt_ids`.
+    """A frame INTEGERS for the responses in `part`: traces with `prompt_ids`.
 
-    Answers end with the tokens that ended the model's own answers. `settings` is the config's section.
+    `settings` are those of Integers; `asked_with` is the model's section with which it generated the responses.
     """
     first_rows = part.filter(sample=0)
+    # An answer ends with a token that ended one of the model's own responses.
     end_tokens = set(part.filter(finish_reason="stop")["token_ids"].list.last().drop_nulls())
     later_rows = _make_empty_rows(part.filter(pl.col("sample") > 0), pl.lit(_LATER))
     if not end_tokens:
@@ -124,12 +126,12 @@ def ask(
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Rows without a distribution for responses that cannot be asked about; their `unusable` has the reason."""
+    """A frame INTEGERS without distributions for responses that cannot be asked about; `unusable` has the reason."""
     return _make_empty_rows(part, pl.col("unusable"))
 
 
 def _make_columns(result: IntegerLogprobs) -> dict[str, Any]:
-    """The columns of a response from the pass."""
+    """The columns values to first_logprobs of INTEGERS for a response, or only the reason if there are no integers."""
     if result.refused or not result.whole:
         return {"reason": f"refused: {result.refused}" if result.refused else _NONE}
     whole, first = sorted(result.whole.items()), sorted(result.first.items())
@@ -143,5 +145,5 @@ def _make_columns(result: IntegerLogprobs) -> dict[str, Any]:
 
 
 def _make_empty_rows(part: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
-    """Rows without a distribution."""
+    """A frame INTEGERS for the responses in `part`, with only the reason, an expression."""
     return INTEGERS.frame(part.select(*RESPONSE, reason=reason).to_dicts())
