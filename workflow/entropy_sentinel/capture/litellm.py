@@ -36,8 +36,10 @@ CALLS = {
 
 # What a reader needs of LiteLLM's payload; the rest has columns and the question, which may be objects of a service.
 _REPLY_FIELDS = ("id", "call_type", "startTime", "model", "response")
-# Key for the parts of a stream, in LiteLLM's dict of a call, which exists only as long as the call.
+# Key for a stream's choices, PartialChoice by index, in LiteLLM's dict of a call, which is deleted after the call.
 STREAM_PARTS = "entropy_sentinel_streamed"
+# The memory of a token or an alternative: a dict with its text, bytes and log-probability.
+_BYTES_PER_LOGPROB = 400
 
 
 class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
@@ -80,11 +82,11 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
     ) -> AsyncIterator[Any]:
         """Keep the log-probabilities of a stream's chunks, because the joined reply that LiteLLM logs has none."""
         call = getattr(request_data.get("litellm_logging_obj"), "model_call_details", {})
-        choices = call.setdefault(STREAM_PARTS, {})
+        partial_choices = call.setdefault(STREAM_PARTS, {})
         async for chunk in response:
             with contextlib.suppress(Exception):  # a request must not fail because of the log
                 for part in chunk.model_dump().get("choices") or ():
-                    choices.setdefault(part.get("index", 0), PartialChoice(CHUNKS)).add(part)
+                    partial_choices.setdefault(part.get("index", 0), PartialChoice(CHUNKS)).add(part)
             yield chunk
 
     def log_success_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
@@ -103,7 +105,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
         """Stop adding log-probabilities for some time to requests of a kind that a server refused."""
         words = str(kwargs.get("exception"))
         if "logprob" not in words:
-            return
+            return  # it failed for another reason
         body = {
             **(kwargs.get("optional_params") or {}),
             "model": kwargs.get("model"),
@@ -121,6 +123,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
                 self._negotiator.record_refusal(kind, " ".join(words.split())[:200])
 
     def _write(self, kwargs: dict[str, Any]) -> None:
+        """Pass LiteLLM's payload of a call to the writer, with the joined choices of its stream, if it was one."""
         if payload := kwargs.get("standard_logging_object"):
             # A choice that lacks a piece has no log-probabilities rather than wrong ones.
             pieces: dict[int, PartialChoice] = kwargs.get(STREAM_PARTS) or {}
@@ -128,7 +131,10 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
             self.writer.put(partial(_build_records, (payload, streamed), self._keep), _estimate_size(payload, streamed))
 
     def _add_logprobs(self, kwargs: dict[str, Any], call: Any) -> dict[str, Any] | None:
-        """`kwargs` with log-probabilities added, or None if they stay as they are. Never raises an error."""
+        """`kwargs` with log-probabilities added, or None if they stay as they are. Never raises an error.
+
+        `call` is LiteLLM's type of the call, such as `acompletion`.
+        """
         try:
             model, provider = litellm.get_llm_provider(kwargs["model"], kwargs.get("custom_llm_provider"))[:2]
             supported = litellm.get_supported_openai_params(model, provider) or ()
@@ -158,12 +164,17 @@ def _read_top_logprobs() -> int:
 
 
 def _estimate_size(payload: Any, streamed: dict[int, dict[str, Any]]) -> int:
-    """About how many bytes of memory a payload takes; nearly all are of its log-probabilities."""
-    size = 10_000
+    """About how many bytes of memory a payload takes; nearly all are of its log-probabilities.
+
+    `streamed` has the choices of a stream by index.
+    """
+    size = 10_000  # all else
     with contextlib.suppress(Exception):  # of any form
         for choice in (*payload["response"]["choices"], *streamed.values()):
             steps = (choice.get("logprobs") or {}).get("content") or ()
-            size += len(steps) * (1 + len(steps[0].get("top_logprobs") or ())) * 400 if steps else 0
+            if steps:
+                n_alternatives = len(steps[0].get("top_logprobs") or ())
+                size += len(steps) * (1 + n_alternatives) * _BYTES_PER_LOGPROB
     return size
 
 
@@ -172,10 +183,12 @@ def _build_records(
 ) -> list[dict[str, Any]]:
     """The records of LiteLLM's payload, with the log-probabilities of a stream put into its choices.
 
-    With `reply_only`, they have no columns and no question, one of which may be what cannot be written.
+    `reply` is the payload, and the choices of its stream by index, none if it was no stream. With `reply_only`, the
+    records have no columns and no question, one of which may be what cannot be written.
     """
     payload, streamed = reply
     if reply_only:
+        # Readers recognise a payload by the field `model_parameters`.
         payload = {name: payload[name] for name in _REPLY_FIELDS if name in payload} | {"model_parameters": {}}
     response = payload.get("response")
     if streamed and isinstance(response, dict):

@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 RETRY_S, LONGEST_RETRY_S = 60.0, 86_400.0
 # Largest number of characters of a server's words in a log.
 _LONGEST_WORDS = 200
+# A whole number that is no part of a word, a version or a decimal number.
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
 
 
@@ -82,26 +83,30 @@ class LogprobsNegotiator:
         """What to send for a request with this body; `retry` says that the client repeats a request."""
         return LogprobsAttempt(self, kind, body, retry)
 
-    def find_reaction(self, kind: RequestKind) -> _ServerReaction:
-        """What is known of a kind of request."""
+    def get_reaction(self, kind: RequestKind) -> _ServerReaction:
+        """What the server did with a kind of request so far; the object is kept, so changes to it are remembered."""
         return self.reactions.setdefault(kind, _ServerReaction())
 
     def choose_top(self, kind: RequestKind) -> int:
-        """The number of alternatives to request; 0 while log-probabilities are not requested."""
-        reaction = self.find_reaction(kind)
-        return 0 if self.clock() < reaction.retry_at else min(self.top_logprobs, reaction.limit or self.top_logprobs)
+        """The number of alternatives to request; 0 while log-probabilities are not requested, after a refusal."""
+        reaction = self.get_reaction(kind)
+        if self.clock() < reaction.retry_at:
+            return 0
+        return min(self.top_logprobs, reaction.limit or self.top_logprobs)
 
     def record_refusal(self, kind: RequestKind, why: str) -> None:
         """Record that a server refuses log-probabilities, so that they are not requested for some time."""
-        reaction = self.find_reaction(kind)
+        reaction = self.get_reaction(kind)
         wait = min(RETRY_S * 4**reaction.refusals, LONGEST_RETRY_S)
-        reaction.refusals, reaction.retry_at, reaction.why = reaction.refusals + 1, self.clock() + wait, why
+        reaction.refusals += 1
+        reaction.retry_at = self.clock() + wait
+        reaction.why = why
         message = "%s: its server refuses log-probabilities (%s); they are requested again in %d s"
         log.warning(message, kind, why, wait)
 
     def record_limit(self, kind: RequestKind, limit: int) -> None:
         """Record that a server gives at most so many alternatives."""
-        self.find_reaction(kind).limit = limit
+        self.get_reaction(kind).limit = limit
         log.warning("%s: its server gives at most %d alternatives per token", kind, limit)
 
 
@@ -138,15 +143,17 @@ class LogprobsAttempt:
     def __init__(self, negotiator: LogprobsNegotiator, kind: RequestKind, body: dict[str, Any], retry: bool) -> None:
         """Start with the log-probabilities that the server is known to give, or else all."""
         self._negotiator, self._kind, self._request = negotiator, kind, body
-        self._reaction = negotiator.find_reaction(kind)
-        top = negotiator.choose_top(kind)
+        self._reaction = negotiator.get_reaction(kind)
+        top = negotiator.choose_top(kind)  # 0 for some time after a refusal
         self._top = cap_alternatives(kind.path, top or negotiator.top_logprobs)
-        self._state, self.body = AttemptState.PLAIN, body
+        self._state = AttemptState.PLAIN
+        self.body = body
         self._refusal = self.why = ""
         extended = self._add_logprobs(self._top)
         if extended == body:
-            return
+            return  # the request sets log-probabilities itself
         if retry and self._reaction.n_failed:
+            # The added log-probabilities may have caused the error.
             self._reaction.n_failed -= 1
             self.why = "the request was repeated after an error"
         elif not top:
@@ -161,6 +168,7 @@ class LogprobsAttempt:
 
     def is_refusal(self, status: int) -> bool:
         """Whether the added log-probabilities may have caused this HTTP status, so that another body is sent."""
+        # A server that gave log-probabilities before has too many requests: the client repeats this one itself.
         is_busy = status == 429 and self._reaction.accepted
         return self.has_added_logprobs and status >= 400 and not is_busy
 
@@ -182,13 +190,17 @@ class LogprobsAttempt:
             self._negotiator.record_refusal(self._kind, self.why)
 
     def _change_body(self, status: int, words: str) -> None:
+        """Set the body to send after a refusal: fewer alternatives if its `words` name a limit, else the client's."""
         self._refusal = f"HTTP {status}" + (f": {words}" if words else "")
         limit = find_limit(words, self._top) if self._state is AttemptState.ADDED else None
-        limited = None if limit is None else self._add_logprobs(limit)
-        if limit is None or limited is None or limited == self.body:
-            self._state, self.body = AttemptState.REFUSED, self._request
+        limited = self.body if limit is None else self._add_logprobs(limit)
+        if limit is None or limited == self.body:
+            self._state = AttemptState.REFUSED
+            self.body = self._request
         else:
-            self._state, self.body, self._top = AttemptState.LIMITED, limited, limit
+            self._state = AttemptState.LIMITED
+            self.body = limited
+            self._top = limit
 
     def _add_logprobs(self, top_logprobs: int) -> dict[str, Any]:
         return add_logprobs(self._request, self._kind.path, top_logprobs)
@@ -208,7 +220,10 @@ def _extract_message(answer: bytes) -> str:
 
 
 def find_limit(words: str, asked: int) -> int | None:
-    """The largest number below `asked` in words about log-probabilities, which is the server's limit."""
+    """The server's limit of alternatives: the largest number in its `words` below `asked`, the requested number.
+
+    None if there is none, or if the words are not about log-probabilities.
+    """
     if "logprob" not in words.lower():
         return None
     numbers = [int(number) for number in _NUMBER.findall(words)]

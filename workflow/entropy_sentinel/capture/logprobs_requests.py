@@ -39,12 +39,13 @@ def add_logprobs(request: Mapping[str, Any], path: str, top_logprobs: int = TOP_
 
 def cap_alternatives(path: str, top_logprobs: int) -> int:
     """How many of `top_logprobs` alternatives a request with this path may ask for."""
-    is_text = path.endswith("completions") and not path.endswith("chat/completions")
-    return min(top_logprobs, TEXT_LOGPROBS) if is_text else top_logprobs
+    is_text_completion = path.endswith("completions") and not path.endswith("chat/completions")
+    return min(top_logprobs, TEXT_LOGPROBS) if is_text_completion else top_logprobs
 
 
 def _fill_missing(request: Mapping[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    """`request` with the `wanted` values that it does not set; unchanged if it refuses log-probabilities."""
+    """`request` with the `wanted` fields that it does not set; an equal copy if it sets `logprobs` to false."""
     if request.get("logprobs") is False:
         return dict(request)
-    return {**request, **{name: value for name, value in wanted.items() if request.get(name) is None}}
+    missing = {name: value for name, value in wanted.items() if request.get(name) is None}
+    return {**request, **missing}

@@ -55,9 +55,10 @@ class Exchange:
         headers = httpx.Headers(list(self.headers))
         body = httpx.Response(200, headers=headers, content=self.body).content
         if headers.get("content-type", "").startswith(STREAM):
-            response, finite = join_events(body.decode(errors="replace")), False
+            response = join_events(body.decode(errors="replace"))
+            is_surely_finite = False
         else:
-            response, finite = parse_json(body)
+            response, is_surely_finite = parse_json(body)
         if response is None:
             return []
         request = {"model": self.request.get("model")} if reply_only else self.request
@@ -66,9 +67,9 @@ class Exchange:
         if self.refusal:
             record[LOGPROBS_REFUSED] = self.refusal
         records = select_records(record, keep)
-        # A service waits for this: the usual reply is written as fast as possible.
-        quick = finite and keep == "texts" and is_finite([metadata, request])
-        return [format_line(safe) for safe in records] if quick else records
+        # A service waits for this: the usual reply becomes a line here, as fast as possible. The writer formats others.
+        is_quick = is_surely_finite and keep == "texts" and is_finite([metadata, request])
+        return [format_line(safe) for safe in records] if is_quick else records
 
 
 def capture(
@@ -113,10 +114,8 @@ def capture(
     if not isinstance(inner, httpx.Client | httpx.AsyncClient):
         raise InputError(f"capture: `client` must be an OpenAI or AsyncOpenAI client, got {type(client).__name__}")
     check_columns({} if metadata is None else metadata, "metadata")
-    negotiator, writer = (
-        LogprobsNegotiator(check_top_logprobs(top_logprobs)),
-        LogWriter.get_shared(folder, choose_suffix(keep)),
-    )
+    negotiator = LogprobsNegotiator(check_top_logprobs(top_logprobs))
+    writer = LogWriter.get_shared(folder, choose_suffix(keep))
     columns = dict(metadata or {})
     if isinstance(inner._transport, _CapturingTransport):
         earlier = inner._transport
@@ -129,9 +128,11 @@ def capture(
         return client
 
     def wrap_transport(transport: Any) -> Any:
+        if transport is None:
+            return None  # a URL pattern for which httpx uses no proxy
         if isinstance(transport, httpx.BaseTransport):
             return _Transport(transport, negotiator, writer, columns, keep)
-        return transport and _AsyncTransport(transport, negotiator, writer, columns, keep)
+        return _AsyncTransport(transport, negotiator, writer, columns, keep)
 
     # httpx has no public way to change the transport of a client; OpenTelemetry's instrumentation does the same.
     inner._transport = wrap_transport(inner._transport)
@@ -160,10 +161,9 @@ class _CapturingTransport:
         if not isinstance(body, dict):
             return None
         kind = RequestKind.from_body(request.url.netloc.decode(), request.url.path, body)
-        retry = request.headers.get(RETRY, "0") != "0"
-        return _CapturedRequest(
-            request, body, self.negotiator.start_attempt(kind, body, retry), {**self.metadata, **get_columns()}
-        )
+        is_retry = request.headers.get(RETRY, "0") != "0"
+        attempt = self.negotiator.start_attempt(kind, body, is_retry)
+        return _CapturedRequest(request, body, attempt, {**self.metadata, **get_columns()})
 
     def make_writer(self, captured: "_CapturedRequest", headers: httpx.Headers) -> Callable[[bytes], None]:
         """The function that passes the bytes of a reply to the log."""
@@ -183,7 +183,7 @@ class _CapturingTransport:
 
 @dataclass
 class _CapturedRequest:
-    """A request with this `body`, and what is sent instead of it."""
+    """A request of the client with this `body`, what is sent instead of it, and the columns of its reply."""
 
     request: httpx.Request
     body: dict[str, Any]
@@ -195,6 +195,7 @@ class _CapturedRequest:
         """The request to send."""
         if not self.attempt.has_added_logprobs:
             return self.request
+        # The length is that of the client's own body.
         headers = [(name, value) for name, value in self.request.headers.raw if name.lower() != b"content-length"]
         return httpx.Request(
             self.request.method,
@@ -269,7 +270,9 @@ class _Tee:
     received: list[bytes] = field(default_factory=list)
 
     def end(self) -> None:
-        received, self.received = self.received, []
+        """Write what was received, once, even if the stream is closed several times."""
+        received = self.received
+        self.received = []
         if received:
             self.write(b"".join(received))
 

@@ -14,7 +14,7 @@ import orjson
 
 
 def parse_json(text: bytes) -> tuple[Any, bool]:
-    """The content of a JSON text, and whether all numbers are finite; raises ValueError for any other text."""
+    """The content of a JSON text, and whether all numbers are finite for sure; raises ValueError for any other text."""
     try:
         return orjson.loads(text), True
     except orjson.JSONDecodeError:

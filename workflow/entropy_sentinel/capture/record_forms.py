@@ -31,7 +31,7 @@ def choose_suffix(keep: str, name: str = "keep") -> str:
 
 
 def select_records(record: Mapping[str, Any], keep: str) -> list[dict[str, Any]]:
-    """The records to write: the reply without secrets, or the features of each response in it."""
+    """The records to write: the reply without secrets (`keep` texts), or the features of each response in it."""
     safe = hide_secrets(record)
     return [safe] if keep == "texts" else compute_features(read_replies(safe)).to_dicts()
 
@@ -47,7 +47,7 @@ def hide_secrets(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _hide_value(name: str, value: Any, hiding: int = _HIDE_NOTHING) -> Any:
-    """A value of this name without secrets; `hiding` says what a name around it hides."""
+    """A value of this name without secrets; `hiding`, a `_HIDE_...`, says what a name of a mapping around it hides."""
     if hiding != _HIDE_ALL and is_secret_name(name):
         # A number of tokens is no secret; a password may be a number.
         hiding = _HIDE_TEXTS if may_count(name) else _HIDE_ALL
@@ -97,7 +97,7 @@ def _hide_in_choice(choice: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _to_plain_types(value: Any) -> Any:
-    """A value in the types that `_hide_value` returns."""
+    """A value in the types that `_hide_value` returns, so that a comparison of both shows whether that hid anything."""
     if isinstance(value, Mapping):
         return {str(name): _to_plain_types(below) for name, below in value.items() if name != _PROMPT_IDS}
     if isinstance(value, list | tuple):
@@ -147,7 +147,7 @@ def _hide_in_text_completion(logprobs: Mapping[str, Any], hides_texts: bool) -> 
         return dict(logprobs)
     alternatives = []
     for step in logprobs.get("top_logprobs") or []:
-        if step:  # a mapping, so names must differ
+        if step:  # a mapping of log-probabilities by token; ranks replace the tokens, because its names must differ
             alternatives.append({str(rank): value for rank, value in enumerate(step.values())})
         else:
             alternatives.append(step)

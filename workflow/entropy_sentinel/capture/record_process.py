@@ -21,7 +21,10 @@ class HelperProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def call(self, function: Callable[[], Any]) -> Any:
-        """What a function that can be pickled returns there; raises RuntimeError if it or the process fails."""
+        """Call a function, which can be pickled, in the process, and return its result.
+
+        Raises RuntimeError if the function or the process fails.
+        """
         if self._process is None or self._process.poll() is not None:
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
             self._process = subprocess.Popen(
@@ -33,17 +36,17 @@ class HelperProcess:
         try:
             pickle.dump(function, requests)
             requests.flush()
-            done, result = pickle.load(answers)
+            is_done, result = pickle.load(answers)  # else `result` is the name of an error
         except (OSError, EOFError) as error:
             self._process.kill()
             raise RuntimeError(f"the process for features ended: {error}") from None
-        if not done:
+        if not is_done:
             raise RuntimeError(result)
         return result
 
 
 def main() -> None:
-    """Answer until standard input ends."""
+    """Call each function from standard input; answer (True, result), or (False, name of the error)."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not be among the answers
     while True:

@@ -32,7 +32,8 @@ MakeRecords = Callable[..., Sequence[Record]]
 
 QUEUED_BYTES = 256 << 20  # of waiting replies; more are dropped, because a service must not run out of memory
 LEVEL = 1  # of compression: level 5 takes three times as long for files that are a tenth smaller
-MAX_BATCH = 100  # largest number of replies in one write
+MAX_BATCH = 100  # largest number of replies that are taken from the queue at once
+_PART_BYTES = 10 << 20  # of replies in one write
 BETWEEN_WARNINGS_S = 60.0
 PATIENCE_S = 10.0  # how long `close` waits while nothing is written
 
@@ -76,8 +77,10 @@ class LogWriter:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: the folder for logs cannot be created: {error.strerror}") from None
+        # Counts: what was written, what was not, and what was written without its columns and request.
         self.written, self.dropped, self.reduced = 0, 0, 0
-        self._max_bytes, self._last_warning_s = queued_bytes, -BETWEEN_WARNINGS_S
+        self._max_bytes = queued_bytes
+        self._last_warning_s = -BETWEEN_WARNINGS_S
         self._helper: HelperProcess | None = None
         self._start()
         # For servers that fork their workers: threads and their locks do not survive a fork.
@@ -86,14 +89,16 @@ class LogWriter:
         _write_at_termination()
 
     def _start(self) -> None:
+        """Start the thread, with an empty queue and no open file (-1)."""
         self._queue: queue.SimpleQueue[tuple[MakeRecords, int]] = queue.SimpleQueue()
         # A signal's handler may interrupt `put` and then call `close`.
         self._lock = threading.RLock()
-        self._waiting, self._bytes = 0, 0
+        self._waiting, self._bytes = 0, 0  # replies in the queue, and their size
         self._file, self._day, self._path = -1, "", self._folder
         threading.Thread(target=self._run, name="entropy-sentinel-capture", daemon=True).start()
 
     def _start_in_child(self) -> None:
+        """Start anew in a forked process: it has its own thread, counts and file."""
         self.written, self.dropped, self.reduced = 0, 0, 0
         if self._file >= 0:
             os.close(self._file)
@@ -104,7 +109,7 @@ class LogWriter:
     def put(self, make: MakeRecords, size: int) -> None:
         """Pass a reply of about `size` bytes to the thread; drop and count it if too much waits.
 
-        In a forked process, `make` must be one that can be pickled.
+        The thread calls `make`, which returns the reply's records. In a forked process, pickle must be able to copy it.
         """
         with self._lock:
             full = self._waiting > 0 and self._bytes + size > self._max_bytes
@@ -117,11 +122,13 @@ class LogWriter:
 
     def close(self, patience_s: float = PATIENCE_S) -> None:
         """Wait until all replies are written; give up, with a warning, if none is written for `patience_s` seconds."""
-        waiting, since = self._waiting, time.monotonic()
-        while self._waiting and time.monotonic() - since < patience_s:
+        waiting = self._waiting
+        last_change_s = time.monotonic()
+        while self._waiting and time.monotonic() - last_change_s < patience_s:
             time.sleep(0.005)
             if self._waiting != waiting:
-                waiting, since = self._waiting, time.monotonic()
+                waiting = self._waiting
+                last_change_s = time.monotonic()
         if self._waiting:
             log.warning("%s: %d replies have not been written, because the disk does not answer", self._folder, waiting)
 
@@ -140,6 +147,7 @@ class LogWriter:
                     self._bytes -= sum(sizes)
 
     def _write(self, makes: Sequence[MakeRecords]) -> None:
+        """Append the records of replies to today's file; each of `makes` returns those of one reply."""
         lines: list[bytes] = []
         for make in makes:
             lines += self._try_make_lines(make)
@@ -152,7 +160,7 @@ class LogWriter:
             self._drop(len(lines), error.strerror or str(error))
 
     def _try_make_lines(self, make: MakeRecords) -> list[bytes]:
-        """The lines of a reply, without its columns and request if these cannot be written; none if that fails, too."""
+        """The lines of a reply's records, without columns and request if these cannot be written; else none."""
         try:
             return self._make_lines(make)
         except Exception as error:
@@ -177,7 +185,7 @@ class LogWriter:
         return lines
 
     def _append(self, member: bytes) -> None:
-        """Append a member to today's file, whole or not at all."""
+        """Append a member of a gzip file to today's file, whole or not at all."""
         if (day := f"{datetime.now(UTC):%Y-%m-%d}") != self._day or not self._is_file_in_place():
             self._open(day)
         size = os.fstat(self._file).st_size
@@ -197,7 +205,8 @@ class LogWriter:
     def _open(self, day: str) -> None:
         """Open a new file of this day."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        number, name = 1, f"{day}{self._ending}"
+        number = 1
+        name = f"{day}{self._ending}"
         while True:
             try:
                 file = os.open(self._folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
@@ -210,12 +219,13 @@ class LogWriter:
         self._file, self._day, self._path = file, day, self._folder / name
 
     def _drop(self, count: int, why: str) -> None:
+        """Count records that are not written, and say so unless the last warning is recent."""
         self.dropped += count
         if self._may_warn():
             log.warning("%s: %d replies have not been written so far (last: %s)", self._folder, self.dropped, why)
 
     def _may_warn(self) -> bool:
-        """Whether the last warning is long enough ago."""
+        """Whether the last warning is long enough ago; if so, the time of this one is kept."""
         if time.monotonic() - self._last_warning_s < BETWEEN_WARNINGS_S:
             return False
         self._last_warning_s = time.monotonic()
@@ -244,12 +254,15 @@ def _pause_garbage_collection() -> Iterator[None]:
 
 
 def _split_by_size(replies: list[tuple[MakeRecords, int]]) -> list[list[tuple[MakeRecords, int]]]:
-    """Replies in parts of about ten megabytes, so that waiting ones are soon on the disk."""
+    """Replies in parts of about ten megabytes, so that waiting ones are soon on the disk.
+
+    A reply is the function that makes its records, and its size in bytes.
+    """
     parts: list[list[tuple[MakeRecords, int]]] = []
     n_bytes = 0
     for make, size in replies:
         n_bytes += size
-        if not parts or n_bytes > 10 << 20:
+        if not parts or n_bytes > _PART_BYTES:
             parts.append([])
             n_bytes = size
         parts[-1].append((make, size))
@@ -263,6 +276,7 @@ def _write_at_termination() -> None:
 
 
 def _handle_termination(number: int, _: FrameType | None) -> None:
+    """Write what waits, then end as the signal ends a process without a handler."""
     for writer in list(LogWriter._shared_writers.values()):
         writer.close()
     signal.signal(number, signal.SIG_DFL)

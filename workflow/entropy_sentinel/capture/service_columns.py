@@ -46,7 +46,7 @@ def get_columns() -> Mapping[str, Scalar]:
 
 
 def merge_columns(columns: Mapping[str, Scalar], metadata: Any) -> dict[str, Any]:
-    """A service's columns with a request's own `metadata`, whose values come first if it has names for them."""
+    """A service's columns and those of a request's own `metadata`, which replace values of the same name."""
     return {**columns, **(metadata if isinstance(metadata, Mapping) else {})}
 
 

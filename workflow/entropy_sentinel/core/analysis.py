@@ -39,16 +39,15 @@ class StudyNames:
     def select_run(self, axis: str, where: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
         """The `names` that are run, and a line about the others; raises ValueError for an unknown name.
 
-        `axis` is models, benchmarks, labelled, answered, judges, groups, kept or estimated. Lines begin with `where`, a
-        key.
+        `axis` is a field of this class with names: models, benchmarks, labelled, answered, judges, groups, kept or
+        estimated. Lines begin with `where`, the key of the config that has the names.
         """
-        ran = getattr(self, axis)
-        kinds = {"models": "model", "groups": "group", "judges": "judge", "kept": "estimator", "estimated": "estimator"}
-        check_names(
-            f"{kinds.get(axis, 'benchmark')} in {where}:", names, dict.fromkeys([*self.names_by_axis[axis], *ran])
-        )
-        present = [name for name in names if name in ran]
-        absent = [name for name in names if name not in ran]
+        names_run = getattr(self, axis)
+        nouns = {"models": "model", "groups": "group", "judges": "judge", "kept": "estimator", "estimated": "estimator"}
+        allowed = dict.fromkeys([*self.names_by_axis[axis], *names_run])
+        check_names(f"{nouns.get(axis, 'benchmark')} in {where}:", names, allowed)
+        present = [name for name in names if name in names_run]
+        absent = [name for name in names if name not in names_run]
         if not absent:
             return present, []
         reasons = {
@@ -113,8 +112,9 @@ class Analysis(Settings):
         return self
 
     def uses_judge(self, judge: str) -> bool:
-        """Whether the analysis uses a judge's labels."""
-        return judge in (getattr(self, "judges", None) or [judge])
+        """Whether the analysis uses a judge's labels: those of its key `judges`, or of all without that key."""
+        chosen: list[str] | None = getattr(self, "judges", None)
+        return not chosen or judge in chosen
 
     @classmethod
     def folder(cls) -> str:
@@ -144,7 +144,10 @@ class Analysis(Settings):
         }
 
     def select_names(self, studied: StudyNames, axes: Mapping[str, str]) -> tuple[dict[str, list[str]], list[str]]:
-        """The names under each of these keys that are run on its axis, and a line for each key with others."""
+        """The names under some keys of this section that the study runs, by key; and a line for each key with others.
+
+        `axes` has the axis of each key's names: a field of StudyNames, such as `models`.
+        """
         section = next(name for name, cls in load_sections().items() if isinstance(self, cls))
         run: dict[str, list[str]] = {}
         lines: list[str] = []

@@ -52,10 +52,12 @@ class _Server:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def record(self, problem: PostProblem | None) -> None:
+        """Count a request, which failed unless `problem` is None; set `stop_reason` if others would fail as well."""
         with self.lock:
             self.n_requests += 1
             if problem is None:
-                self.n_accepted, self.n_consecutive_failures = self.n_accepted + 1, 0
+                self.n_accepted += 1
+                self.n_consecutive_failures = 0
                 return
             self.n_consecutive_failures += 1
             most = _FAILURES_LATER if self.n_accepted else _FAILURES_AT_FIRST
@@ -73,8 +75,9 @@ def post_each(contents: Sequence[Any], address: str, headers: Mapping[str, str],
     server = _Server()
 
     def send(content: Any) -> str:
-        """Send one message with retries; the problem in words, empty if the server accepted it."""
-        words, wait_s = server.stop_reason, 0.0
+        """Send one content with retries; the problem in words, empty if the server accepted it."""
+        words = server.stop_reason
+        wait_s = 0.0  # how long the server asks to wait
         for attempt in range(attempts):
             if server.stop_reason:
                 break
@@ -84,7 +87,8 @@ def post_each(contents: Sequence[Any], address: str, headers: Mapping[str, str],
             server.record(problem)
             if problem is None:
                 return ""
-            words, wait_s = problem.words, problem.wait_s
+            words = problem.words
+            wait_s = problem.wait_s
             if not problem.is_retryable:
                 break
         return words

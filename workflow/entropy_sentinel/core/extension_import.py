@@ -66,9 +66,9 @@ def check_extension(extension: Extension, kinds: Collection[str]) -> Extension:
             if name in kinds and isinstance(value, Mapping):
                 raise ImportError(f"`{name}` must be a function that returns a dict, got a dict", path=module.__file__)
             if name in kinds or name.startswith("_") or not isfunction(value) or value.__module__ != module.__name__:
-                continue
+                continue  # neither a declaration nor a public function of the module's own
             near = get_close_matches(name, set(kinds) - set(functions), n=1, cutoff=0.8)
-            if near and not value.__code__.co_argcount:
+            if near and not value.__code__.co_argcount:  # declarations take no arguments
                 place = f"{module.__file__}:{value.__code__.co_firstlineno}"
                 raise ImportError(f"unknown declaration `{name}()`; did you mean `{near[0]}()`?", path=place)
     if not any(functions for _, functions in extension.modules):
@@ -88,7 +88,8 @@ def describe_failure(what: str, error: BaseException, place: str, folder: Path |
     lines = [line for line in trace if line.filename not in _IMPORTING and not line.filename.startswith("<frozen")]
     # The package's own lines come first where it calls a function of the extension.
     lines = list(dropwhile(lambda line: line.filename.startswith(f"{_PACKAGE}{os.sep}"), lines)) or lines
-    home = f"{folder or (os.path.dirname(lines[0].filename) if lines else '')}{os.sep}"
+    first_folder = os.path.dirname(lines[0].filename) if lines else ""
+    home = f"{folder or first_folder}{os.sep}"
     places = [f"{line.filename}:{line.lineno}" for line in lines if line.filename.startswith(home)]
     if isinstance(error, SyntaxError) and error.filename:
         places = [f"{error.filename}:{error.lineno}"]
@@ -132,7 +133,7 @@ def _find_import_name(folder: Path) -> str:
 
 
 def _find_declaring_modules(module: ModuleType, kinds: Collection[str]) -> Iterator[DeclaringModule]:
-    """Yield a module and the packages in it."""
+    """Yield a module and the packages in it, each with its functions named as in `kinds`."""
     if getattr(module.__spec__, "_initializing", False):
         raise PartialError
     # A package in it may have the name of one of its functions, and replaces it as an attribute when it is imported.

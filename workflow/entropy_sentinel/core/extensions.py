@@ -120,7 +120,9 @@ def list_failures() -> list[str]:
 
 
 def _collect_failures() -> list[Failure]:
-    return list(dict.fromkeys(_load_extensions().failures)) if _load_extensions.cache_info().currsize else []
+    """The failures so far, each once; none if this process has not loaded its extensions yet."""
+    is_loaded = _load_extensions.cache_info().currsize
+    return list(dict.fromkeys(_load_extensions().failures)) if is_loaded else []
 
 
 def append_failures(error: str) -> str:
@@ -172,9 +174,8 @@ def add_extensions(names: Any) -> None:
         raise ConfigError(f"extensions: must be a list of folders and modules, such as [mine]; got {names!r:.100}")
     places = [_normalise_name(name) for name in names]
     os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_list_from_environment(), *places]))
-    late = [
-        place for place in places if _load_extensions.cache_info().currsize and place not in _load_extensions().names
-    ]
+    is_loaded = _load_extensions.cache_info().currsize
+    late = [place for place in places if is_loaded and place not in _load_extensions().names]
     if late:
         raise TooLateError(
             f"extensions: this process read its catalogues without {', '.join(late)}; start Python again with the "
@@ -263,7 +264,7 @@ def _load_extensions() -> LoadedExtensions:
     )
     loaded = LoadedExtensions([package], names, [])
     seen = {module.__name__ for module, _ in package.modules}
-    hidden = []
+    hidden = []  # folders by whose name Python finds another module
     for name in names:
         try:
             with contextlib.redirect_stdout(sys.stderr):

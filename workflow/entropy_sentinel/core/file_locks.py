@@ -63,6 +63,7 @@ def hold_lock(path: Path, waiting: str = "") -> Iterator[None]:
     try:
         try:
             try:
+                # With something to say before it waits, the first try does not wait.
                 fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if waiting else 0))
             except BlockingIOError:
                 log.warning("%s", waiting, extra=WAITING)

@@ -49,8 +49,12 @@ def send_json(content: Any, address: str, headers: Mapping[str, str] | None = No
 
     It runs in a thread, because socket time-outs limit neither name look-ups nor slow answers.
     """
-    sent = {"Content-Type": "application/json", "User-Agent": f"entropy-sentinel/{__version__}", **(headers or {})}
-    request = Request(address, json.dumps(content).encode(), sent)
+    all_headers = {
+        "Content-Type": "application/json",
+        "User-Agent": f"entropy-sentinel/{__version__}",
+        **(headers or {}),
+    }
+    request = Request(address, json.dumps(content).encode(), all_headers)
     outcome: queue.SimpleQueue[PostProblem | None] = queue.SimpleQueue()
     threading.Thread(target=lambda: outcome.put(_send_request(request)), daemon=True).start()
     try:

@@ -34,6 +34,7 @@ def copy_pipe(path: str | Path) -> Path:
     status = os.stat(path)
     pipe_id = (status.st_dev, status.st_ino)
     earlier = _COPIES.get(pipe_id)
+    # A pipe that was read may have no writer, and then opening it would wait for one.
     descriptor = os.open(path, os.O_RDONLY | (os.O_NONBLOCK if earlier else 0))
     with open(descriptor, "rb") as pipe:
         if earlier is not None:

@@ -122,7 +122,8 @@ def _fetch_copy(url: str) -> Path:
 def _update_copy(fs: Any, path: str, url: str, target: Path) -> Path:
     """The copy `target`, downloaded if it is missing, of another version, or changed since."""
     URLS[str(target)] = format_path(url)
-    facts, partial = target.parent.with_suffix(".json"), target.parent.with_suffix(".partial")
+    facts = target.parent.with_suffix(".json")  # the state of the copied file, and the identity of the copy
+    partial = target.parent.with_suffix(".partial")
     try:
         state = _read_file_state(fs, path)
         with suppress(OSError, ValueError):
@@ -130,23 +131,26 @@ def _update_copy(fs: Any, path: str, url: str, target: Path) -> Path:
                 return target
         state = _download_whole(fs, path, partial, state)
     except Exception as error:  # of any store
-        read = partial.stat().st_size if partial.exists() else 0
-        begun = ""
-        if read and _read_partial_state(partial):
-            begun = f" after {read:,} bytes, the next run continues from there"
-        raise InputError(f"{format_path(url)}: cannot be read{begun}: {_describe_error(error, url)}") from None
+        n_bytes = partial.stat().st_size if partial.exists() else 0
+        progress = ""
+        if n_bytes and _read_partial_state(partial):
+            progress = f" after {n_bytes:,} bytes, the next run continues from there"
+        raise InputError(f"{format_path(url)}: cannot be read{progress}: {_describe_error(error, url)}") from None
     partial.replace(target)
     facts.write_text(json.dumps({**state, "copy": _identify_copy(target)}))
     return target
 
 
 def _download_whole(fs: Any, path: str, partial: Path, state: dict[str, Any]) -> dict[str, Any]:
-    """Download a file; return the state of the downloaded one, which may be newer than `state`."""
+    """Download a file; return the state of the downloaded one, which may be newer than `state`.
+
+    A state is the `version` and `size` that the server reports.
+    """
     failure: Exception = OSError("the file changes while it is read; read a copy that no program writes")
     for _ in range(_MOST_TRIES):
         try:
             _download_rest(fs, path, partial, state)
-        except (WrongPartError, ValueError) as error:  # the latter of a file that cannot be read from its middle
+        except (WrongPartError, ValueError) as error:  # ValueError: a file that cannot be read from its middle
             partial.unlink(missing_ok=True)
             failure = error
             continue
@@ -158,7 +162,7 @@ def _download_whole(fs: Any, path: str, partial: Path, state: dict[str, Any]) ->
 
 
 def _read_file_state(fs: Any, path: str) -> dict[str, Any]:
-    """The version of a file, None if its server does not state one, and its size in bytes, if known."""
+    """A dict: the `version` of a file and its `size` in bytes, each None if the server does not state it."""
     fs.invalidate_cache()
     info = _query_info(fs, path)
     stated = [str(info[name]) for name in _VERSIONS if info.get(name)]
@@ -201,13 +205,13 @@ def _is_web_server(fs: Any) -> bool:
 
 
 def _identify_copy(copy: Path) -> list[int]:
-    """What changes if another program changes or replaces a copy."""
+    """Numbers that differ if another program changes or replaces a copy: its inode, size and time of change."""
     status = copy.lstat()
     return [status.st_ino, status.st_size, status.st_mtime_ns]
 
 
 def _read_partial_state(partial: Path) -> dict[str, Any] | None:
-    """The version and size of the file that a partial copy is from; None if its version is unknown."""
+    """The state (`version` and `size`) of the file that a partial copy is from; None if its version is unknown."""
     with suppress(OSError, ValueError):
         facts = json.loads(partial.with_suffix(".partial.json").read_text())
         return facts if isinstance(facts, dict) and facts.get("version") else None
@@ -215,7 +219,10 @@ def _read_partial_state(partial: Path) -> dict[str, Any] | None:
 
 
 def _download_rest(fs: Any, path: str, partial: Path, state: dict[str, Any]) -> None:
-    """Download the rest of a file, or all of it if the partial copy is from another version."""
+    """Download the rest of a file, or all of it if the partial copy is from another version.
+
+    `state` has the `version` and `size` that the server reports.
+    """
     is_resumed = partial.is_file() and _read_partial_state(partial) == state
     if not is_resumed:
         partial.unlink(missing_ok=True)
@@ -237,6 +244,7 @@ def _download_rest(fs: Any, path: str, partial: Path, state: dict[str, Any]) -> 
 
 
 def _describe_error(error: BaseException, url: str) -> str:
+    """An error of a store's library in words, without secrets; its class if it has none besides the URL."""
     words = hide_secrets(str(error), url)
     words = type(error).__name__ if words in ("", format_path(url)) else words
     return f"the server does not answer ({words})" if isinstance(error, TimeoutError) else words

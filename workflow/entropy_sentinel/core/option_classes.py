@@ -135,7 +135,7 @@ def _describe_option(settings: type[Settings], problem: Mapping[str, Any]) -> st
 
 
 def _find_field(settings: type[Settings], loc: Iterable[int | str]) -> FieldInfo | None:
-    """The field of an error, whose value may be a part of a list; None for a whole section."""
+    """The field that an error is about, from its `loc`: keys, and positions in lists; None for a whole section."""
     section: Any = settings
     field = None
     for part in loc:
@@ -153,7 +153,12 @@ def _is_section(annotation: Any) -> bool:
 def sort_options(options: type[Options]) -> dict[str, FieldInfo]:
     """The options by name, sorted by panel."""
     panels = list(Panel)
-    return dict(sorted(options.model_fields.items(), key=lambda pair: panels.index(get_cli_option(pair[1]).panel)))
+
+    def find_panel_position(option: tuple[str, FieldInfo]) -> int:
+        _, field = option
+        return panels.index(get_cli_option(field).panel)
+
+    return dict(sorted(options.model_fields.items(), key=find_panel_position))
 
 
 def is_list(field: FieldInfo) -> bool:
@@ -207,6 +212,7 @@ def document_options(options: type[Options]) -> Callable[[Verb], Verb]:
     def decorate(verb: Verb) -> Verb:
         signature = inspect.signature(verb)
         *parameters, keywords = signature.parameters.values()
+        # `keywords` is `**options: Unpack[A]`, with a typed dict A.
         types = typing.get_type_hints(typing.get_args(keywords.annotation)[0])
         fields = {name: field for name, field in sort_options(options).items() if name not in signature.parameters}
         for name, field in fields.items():

@@ -49,6 +49,7 @@ def is_secret_name(name: str) -> bool:
 def may_count(name: str) -> bool:
     """Whether a number under a secret's name is rather a count, as in `tokens`."""
     words = _split_words(name)
+    # No word but `tokens` or `keys` marks a secret.
     return _WORDS.sub("", words) == _COUNTS.sub("", words)
 
 

@@ -27,7 +27,7 @@ def format_path(path: str | Path) -> str:
 
 
 def make_file_name(path: str | Path) -> str:
-    """A name for a local copy of a URL: the last part of its path, with its end kept if it cannot be a name."""
+    """A name for a local copy of a URL: the last part of its path, or a hash and its end if it cannot be a name."""
     name = Path(path).name
     if parse_url(path):
         _, rest = _split_scheme(str(path))
@@ -50,13 +50,18 @@ def hide_secrets(text: str, url: str) -> str:
 
 
 def _hide_url_secrets(url: str) -> str:
+    """A URL without user, password, query and fragment; only its scheme if it is unclear where its host begins."""
     scheme, rest = _split_scheme(url)
+    login_and_host = re.split("[/?#]", rest)[0]
+    host = login_and_host.rpartition("@")[2]
+    port = re.sub(r"^\[[^\]]*\]?", "", host).partition(":")[2]  # an IPv6 address in brackets has colons
     # A password may contain unquoted slashes or question marks: then the host seems to have a port that is no number.
-    host = re.split("[/?#]", rest)[0]
-    port = re.sub(r"^\[[^\]]*\]?", "", host.rpartition("@")[2]).partition(":")[2]
-    if "@" in host or (port and not port.isdecimal() and "@" in rest):
-        rest = host.rpartition("@")[2] + rest[len(host) :] if "@" in host else rest.rpartition("@")[2]
-    elif port and not port.isdecimal():
+    is_password = bool(port) and not port.isdecimal()
+    if "@" in login_and_host:
+        rest = host + rest[len(login_and_host) :]
+    elif is_password and "@" in rest:
+        rest = rest.rpartition("@")[2]
+    elif is_password:
         return f"{scheme}://{HIDDEN}"
     return f"{scheme}://{re.split('[?#]', rest)[0]}"
 
@@ -77,4 +82,5 @@ def _find_secrets(url: str) -> set[str]:
     values = [*user, *map(unquote, user)]
     values += [pair.partition("=")[2] for pair in parts.query.split("&")]
     values += [value for _, value in parse_qsl(parts.query)]
+    # Shorter ones occur in ordinary words of a message.
     return {value for value in values if len(value) > 3}

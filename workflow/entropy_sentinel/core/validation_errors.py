@@ -39,8 +39,9 @@ def describe_error(
 ) -> str:
     """One line for one of Pydantic's errors: `estimation.trees: must be 1 or more, got 0`.
 
-    `choices` are the allowed values, and `limits` all bounds of the value, where the caller knows them. The value is
-    that of a file, with `null` and `true`, or an argument `in_python`.
+    `problem` is an entry of Pydantic's `errors()`: a dict with type, loc, msg, input and perhaps ctx. `choices` are the
+    allowed values, and `limits` all bounds of the value, where the caller knows them. The value is that of a file, with
+    `null` and `true`, or an argument `in_python`.
     """
     where = ".".join(_name_parts(problem))
     message = _describe_requirement(problem, choices, limits, in_python)
@@ -63,10 +64,12 @@ def _describe_requirement(problem: Mapping[str, Any], choices: Sequence[str], li
     if kind == "value_error":
         # The message of a check may name the value, or the wrong part of it.
         names_value = ", got " in message or message.startswith("unknown")
-        is_whole = not isinstance(problem["input"], str | int | float | None)
-        return message if names_value or is_whole or not value else f"{message}, got {value}"
-    bounds = describe_bounds(problem.get("ctx", {}))
-    must = _MUST_BE.get(kind) or (bounds and (limits or bounds))
+        has_parts = not isinstance(problem["input"], str | int | float | None)
+        return message if names_value or has_parts or not value else f"{message}, got {value}"
+    bounds = describe_bounds(problem.get("ctx", {}))  # those that the value exceeds
+    must = _MUST_BE.get(kind, "")
+    if not must and bounds:
+        must = limits or bounds
     requirement = f"must be {must}" if must else _SHOULD.sub("must ", message).replace(" after validation", "")
     return f"{requirement}, got {value}" if value else requirement
 

@@ -84,7 +84,8 @@ def write_whole(path: str | Path, text: str) -> None:
 def is_stream(path: str | Path) -> bool:
     """Whether a path is a device, a pipe or a standard stream, which has no content to replace."""
     status = _check_writable(Path(path))
-    return _find_descriptor(path) is not None or not (status is None or stat.S_ISREG(status.st_mode))
+    is_special = status is not None and not stat.S_ISREG(status.st_mode)
+    return is_special or _find_descriptor(path) is not None
 
 
 @contextmanager
@@ -127,18 +128,19 @@ def _check_writable(path: Path) -> os.stat_result | None:
 def _is_full(error: Exception, written: Path) -> bool:
     """Whether the disk was full; Polars and PyArrow state this only in words, or only that writing failed."""
     if getattr(error, "filename", None) not in (None, str(written), str(_make_unlocked_path(written))):
-        return False
+        return False  # an error about another file, maybe on another disk
     failed = _WRITE_FAILED in str(error) and shutil.disk_usage(written.parent).free < _LITTLE_SPACE
     return failed or any(words in str(error) for words in _FULL)
 
 
 def _find_descriptor(path: str | Path) -> int | None:
-    """The file descriptor of one of the process's own streams."""
+    """The file descriptor of one of the process's own streams, such as /dev/stdout; None for another path."""
     numbered = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(path))
     return int(numbered[1]) if numbered else _STREAMS.get(str(path))
 
 
 def _copy_to_stream(content: Path, stream: Path) -> None:
+    """Write the content of a file to a device, a pipe or a standard stream, after what was printed so far."""
     sys.stdout.flush()
     descriptor = _find_descriptor(stream)
     with content.open("rb") as source, open(stream if descriptor is None else os.dup(descriptor), "wb") as target:
@@ -167,6 +169,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
     recognised. Call it before anything is read; `core.whole_files.whole_file` writes later. Raises OSError for a path
     that cannot be written to, such as a folder.
     """
+    # Inputs, and options of outputs, by each identity of their files.
     read: dict[tuple[int, int] | Path, str | Path] = {}
     for source in inputs:
         read.update(dict.fromkeys(_identify_file(source), source))

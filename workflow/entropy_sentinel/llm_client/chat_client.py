@@ -39,6 +39,7 @@ from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
 
 _PORTALS = BlockingPortalProvider()
 _LOCK = threading.Lock()
+# How many blocks use the event loop now.
 _rounds = 0
 
 
@@ -77,7 +78,10 @@ _BASE_BYTES, _BYTES_PER_TOKEN, _BYTES_PER_LOGPROBS = 4096, 16, 512
 
 @dataclass(frozen=True)
 class _Round:
-    """The values that the requests of one call of `ask` share."""
+    """What the requests of a round, one call of `ask`, share: its arguments, and `places` for requests at a time.
+
+    `stop` is set when no more requests shall be sent.
+    """
 
     account: str
     keep: Callable[[ServerReply], Any]
@@ -174,6 +178,7 @@ class ChatClient:
             KeyboardInterrupt: If the user interrupted the process.
         """
         waiting = deque(enumerate(requests))
+        # The position of each request under way.
         running: dict[Future[tuple[Any, BaseException | None]], int] = {}
         failure: BaseException | None = None
         cached_before = self.counts["cached"]
@@ -185,13 +190,14 @@ class ChatClient:
             try:
                 while waiting or running:
                     try:
-                        # Twice the concurrency, so that requests are ready while the caller is busy.
+                        # Twice the concurrency, so that requests are ready while the caller is busy; one until a reply
+                        # has shown that the server works.
                         while waiting and len(running) < (2 * self.concurrency if self._server_is_known else 1):
                             position, request = waiting.popleft()
                             running[portal.start_task_soon(self._run_request, position, request, this_round)] = position
                         finished = self._wait_for_any(running)
                     except KeyboardInterrupt as interrupt:
-                        if isinstance(failure, KeyboardInterrupt):
+                        if isinstance(failure, KeyboardInterrupt):  # the second one
                             for future in running:
                                 future.cancel()
                             raise
@@ -246,7 +252,10 @@ class ChatClient:
     async def _run_request(
         self, position: int, request: Mapping[str, Any], this_round: _Round
     ) -> tuple[Any, BaseException | None]:
-        """The outcome of a request, and the error that ends the round; both if a step after the reply failed."""
+        """The outcome of a request, and the error that ends the round; both if a step after the reply failed.
+
+        The outcome is the kept content, a Refusal, `_LATER` if another process requests it, or None if nothing came.
+        """
         try:
             async with this_round.places:
                 if this_round.stop.is_set():
@@ -263,7 +272,10 @@ class ChatClient:
     async def _fetch_content(
         self, position: int, request: Mapping[str, Any], this_round: _Round
     ) -> tuple[Any, BaseException | None]:
-        """The kept content of a reply, from the cache or the server; `_LATER` if another process requests it."""
+        """The kept content of a reply, from the cache or the server, and the error that ends the round, if any.
+
+        Instead of the content, a Refusal, or `_LATER` if another process requests it.
+        """
         identity = {"model": self.model, **request, **self._identity}
         kept = await anyio.to_thread.run_sync(self._cache.get, identity)
         if kept is not None:
@@ -288,7 +300,10 @@ class ChatClient:
         claim: ReplyClaim,
         this_round: _Round,
     ) -> tuple[Any, BaseException | None]:
-        """The server's reply to a claimed request, as it is kept."""
+        """The kept content of the server's reply, or its Refusal, and the error that ends the round, if any.
+
+        `claim` is the right to request it, and `identity` its key in the cache.
+        """
         try:
             sent = await self._sender.send(position, request, this_round.account, this_round.stop)
         except UnusableReply as error:
@@ -315,7 +330,7 @@ class ChatClient:
     def _store(
         self, position: int, identity: Mapping[str, Any], claim: ReplyClaim, reply: ServerReply, this_round: _Round
     ) -> tuple[Any, BaseException | None]:
-        """Store what the caller needs of a reply; return it, and the error if it could not be stored.
+        """Store what the caller needs of a reply; return that, and the error if it could not be stored.
 
         Runs in a thread, because a long trace takes a while.
         """

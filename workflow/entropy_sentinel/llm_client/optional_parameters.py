@@ -21,7 +21,7 @@ class OptionalParameters:
     def ask(
         self, requests: Sequence[Mapping[str, Any]], keep: Callable[[ServerReply], Any], account: str = ""
     ) -> Iterator[tuple[int, Any]]:
-        """Yield what `ChatClient.ask` yields."""
+        """Yield (position in `requests`, kept content of the reply or a Refusal), in the order of `ChatClient.ask`."""
         if self.accepted is None and not (self._parameters and self._client.supports(**self._parameters)):
             self.accepted = False
         if self.accepted is False:
@@ -34,6 +34,7 @@ class OptionalParameters:
         try:
             for position, reply in self._client.ask(extended, keep, account=account):
                 done.add(position)
+                # A request with the parameters was answered.
                 self.accepted = self.accepted or extended[position] is not requests[position]
                 yield position, reply
             return

@@ -39,7 +39,11 @@ def key_variables(model: str) -> tuple[str, ...]:
     """The variables of which one must hold the key of LiteLLM's `model`; empty if none is known to be needed."""
     provider, slash, _ = model.partition("/")
     if not slash:
-        provider = "openai" if model.startswith(_OPENAI) else "anthropic" if model.startswith("claude-") else ""
+        provider = ""
+        if model.startswith(_OPENAI):
+            provider = "openai"
+        elif model.startswith("claude-"):
+            provider = "anthropic"
     return _VARIABLES.get(provider, ())
 
 

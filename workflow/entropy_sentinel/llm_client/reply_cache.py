@@ -126,7 +126,7 @@ class ReplyCache:
         return kept["reply"]
 
     def has_replies_of(self, model: str) -> bool:
-        """Whether one of up to MOST_READ replies is of LiteLLM's `model`."""
+        """Whether a reply is of LiteLLM's `model`; at most MAX_READ replies are read."""
         for path in islice(self.folder.glob("*/*.json.gz"), MAX_READ):
             kept = _read_file(path)
             if kept is not None and isinstance(kept["request"], dict) and kept["request"].get("model") == model:
@@ -134,7 +134,7 @@ class ReplyCache:
         return False
 
     def claim(self, request: Mapping[str, Any], n_bytes: int) -> ReplyClaim | None:
-        """The exclusive right to request a reply, with `room` bytes of disk space reserved for it.
+        """The exclusive right to request a reply, with `n_bytes` of disk space reserved for it.
 
         None if another process or thread has the right, or has just stored the reply: look again. Raises
         EntropySentinelError if no reply could be stored.
@@ -181,7 +181,7 @@ class ReplyCache:
 
 
 def _read_file(path: Path) -> dict[str, Any] | None:
-    """The content of a file; None if it has no reply."""
+    """The content of a file, a dict with `request` and `reply`; None if it has no reply."""
     try:
         kept = json.loads(gzip.decompress(path.read_bytes()))
     except (OSError, EOFError, zlib.error, ValueError):

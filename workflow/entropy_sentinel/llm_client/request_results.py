@@ -91,8 +91,8 @@ class UnusableReply(Exception):
 def is_retryable(error: BaseException) -> bool:
     """Whether a retry may succeed: 429, 5xx, time-outs. LiteLLM gives a lost connection the status 500."""
     status = getattr(error, "status_code", None)
-    passing = isinstance(status, int) and (status in (408, 429) or status >= 500)
-    return passing or isinstance(error, TimeoutError)
+    is_temporary = isinstance(status, int) and (status in (408, 429) or status >= 500)
+    return is_temporary or isinstance(error, TimeoutError)
 
 
 def is_silence(error: BaseException) -> bool:
@@ -139,8 +139,11 @@ def is_unreachable(error: BaseException) -> bool:
 def rejects_request(error: BaseException) -> bool:
     """Whether the server says that the request is wrong, or that it fails at it."""
     status = getattr(error, "status_code", None)
+    if status in (400, 422):
+        return True
     # LiteLLM gives a lost connection the status 500, too.
-    return status in (400, 422) or (status in (500, 501) and costs_nothing(error) and not is_unreachable(error))
+    has_answered = costs_nothing(error) and not is_unreachable(error)
+    return status in (500, 501) and has_answered
 
 
 def costs_nothing(error: BaseException) -> bool:
@@ -171,7 +174,9 @@ def format_error(error: BaseException) -> str:
         if isinstance(cause, OSError) and not isinstance(cause, TimeoutError) and cause.errno:
             host: Any = getattr(cause, "host", None)
             to = f" to {host}:{getattr(cause, 'port', None)}" if host else ""
-            return f"no connection{to}: {os.strerror(cause.errno) if cause.errno > 0 else cause.strerror}"
+            # Negative numbers are those of the look-up of a host's name.
+            words = os.strerror(cause.errno) if cause.errno > 0 else cause.strerror
+            return f"no connection{to}: {words}"
     status = getattr(error, "status_code", None)
     return f"{type(error).__name__} {status or ''}".strip() + f": {extract_message(error)}"
 
@@ -254,7 +259,7 @@ class ServerReply:
         if choice.finish_reason != "stop":
             return choice.finish_reason or "unknown"
         own_word = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
-        if own_word:
+        if own_word:  # OTHER_STOPS: what other providers call `stop`
             return "stop" if own_word in OTHER_STOPS else str(own_word)
         return "unknown" if self._reason_is_missing() else "stop"
 
@@ -266,5 +271,6 @@ class ServerReply:
             return False
 
     def _usage(self, name: str) -> int:
+        """A number of tokens that the server reports; 0 without a possible one."""
         count = getattr(getattr(self.parsed, "usage", None), name, None) or 0
         return count if 0 < count < MOST_TOKENS else 0

@@ -70,7 +70,13 @@ class AnsweredRequest:
 
 @dataclass
 class _Tries:
-    """The tries of one request: the reply's text, the last one's limit, and the seconds that ended without a reply."""
+    """The tries of one request so far.
+
+    Attributes:
+        raw: The text of the reply to the last try, or nothing.
+        limit_s: The time limit of the last try, seconds.
+        silent_s: The seconds of all tries that ended without a whole reply.
+    """
 
     raw: list[str] = field(default_factory=list)
     limit_s: float = 0.0
@@ -137,11 +143,16 @@ class Sender:
         """
         tries = _Tries()
         raw = tries.raw
+
+        def may_retry(error: BaseException) -> bool:
+            return is_retryable(error) and not is_unreadable_reply(error, _get_last(raw))
+
+        def is_final(state: tenacity.RetryCallState) -> bool:
+            return self._is_last(state) or tries.silent_s >= self.total_timeout_s or stop.is_set()
+
         retrying = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception(
-                lambda error: is_retryable(error) and not is_unreadable_reply(error, _get_last(raw))
-            ),
-            stop=lambda state: self._is_last(state) or tries.silent_s >= self.total_timeout_s or stop.is_set(),
+            retry=tenacity.retry_if_exception(may_retry),
+            stop=is_final,
             wait=self._choose_pause,
             sleep=lambda seconds: sleep_until_stop(seconds, stop),
             before_sleep=lambda state: log.warning(
@@ -225,12 +236,16 @@ class Sender:
             raise
 
     def _estimate_tokens(self, request: Mapping[str, Any]) -> _TokenBounds:
+        """The most tokens that the prompt can have, and an estimate of those of the prompt and its reply together."""
         prompt = {name: request[name] for name in ("messages", "prompt", "response_format") if name in request}
         # No tokenizer makes more tokens than bytes; the rest is for the chat template.
         longest = len(json.dumps(prompt, ensure_ascii=False).encode()) + _TEMPLATE_TOKENS
-        replies = self._reply_lengths["replies"]
-        reply = self._reply_lengths["tokens"] / replies if replies else min(_REPLY_TOKENS, _get_max_tokens(request))
-        return _TokenBounds(longest, round(longest / _BYTES_PER_TOKEN + reply))
+        n_replies = self._reply_lengths["replies"]
+        if n_replies:
+            reply_length = self._reply_lengths["tokens"] / n_replies
+        else:
+            reply_length = min(_REPLY_TOKENS, _get_max_tokens(request))
+        return _TokenBounds(longest, round(longest / _BYTES_PER_TOKEN + reply_length))
 
     async def _reserve_call(
         self, prompt_tokens: int, request: Mapping[str, Any], account: str, stop: anyio.Event
@@ -247,6 +262,7 @@ class Sender:
         return call
 
     async def _wait_or_stop(self, seconds: float, stop: anyio.Event) -> None:
+        """Wait, if the number is positive; raise RoundEnded if `stop` was set meanwhile."""
         if seconds > 0:
             await sleep_until_stop(seconds, stop)
             if stop.is_set():
@@ -254,7 +270,8 @@ class Sender:
 
     async def _send_once(self, request: Mapping[str, Any], tries: _Tries) -> ServerReply:
         """Try once; `tries` gets the text of the reply if one comes, and else the time that it took."""
-        raw, limit_s = tries.raw, min(self.timeout_s, self.total_timeout_s - tries.silent_s)
+        raw = tries.raw
+        limit_s = min(self.timeout_s, self.total_timeout_s - tries.silent_s)
         tries.limit_s = limit_s
 
         def record_reply(details: Mapping[str, Any]) -> None:
@@ -265,13 +282,16 @@ class Sender:
         raw.clear()
         # For the whole reply: LiteLLM's own time-out restarts with every byte.
         with anyio.move_on_after(limit_s), limit_reply_size(compute_max_bytes(request)):
-            plain = "prompt" in request  # goes to /completions, without a chat template
-            parsed = await (self._litellm.atext_completion if plain else self._litellm.acompletion)(
-                **({"client": self._text_client()} if plain else {}),
+            is_plain = "prompt" in request  # goes to /completions, without a chat template
+            complete = self._litellm.atext_completion if is_plain else self._litellm.acompletion
+            options: dict[str, Any] = {"client": self._text_client()} if is_plain else {}
+            if "seed" in request:
+                options |= self._seed_options
+            parsed = await complete(
                 model=self.model,
                 base_url=self.base_url,
                 **request,
-                **(self._seed_options if "seed" in request else {}),
+                **options,
                 timeout=limit_s,
                 # Retries happen only here: those of LiteLLM and of the client below it would multiply ours.
                 max_retries=0,
@@ -311,8 +331,9 @@ class Sender:
 
     def _is_last(self, state: tenacity.RetryCallState) -> bool:
         """Whether this was the last try; a server that has never answered gets fewer."""
-        never_there = not self._reply_lengths["replies"] and is_unreachable(_get_error(state))
-        return state.attempt_number > (min(self.retries, _RETRIES_TO_REACH) if never_there else self.retries)
+        was_never_reached = not self._reply_lengths["replies"] and is_unreachable(_get_error(state))
+        max_retries = min(self.retries, _RETRIES_TO_REACH) if was_never_reached else self.retries
+        return state.attempt_number > max_retries
 
     def _choose_pause(self, state: tenacity.RetryCallState) -> float:
         """The seconds before the next try: doubled each time, with jitter; longer if the server asks for it."""
@@ -327,14 +348,14 @@ class Sender:
     def _make_budget_error(self, usd: float) -> BudgetSpentError:
         """The error for a budget without room for a request of at most `usd`."""
         sums = self.ledger.sums()
-        reserved = passed = ""
+        reserved = excess = ""
         if sums.unanswered:
             reserved = f", {sums.unanswered:.4f} are reserved for requests that were never answered"
         if sums.excess:
-            passed = f"; replies cost up to {sums.excess:.4f} more than max_tokens allow, and may again"
+            excess = f"; replies cost up to {sums.excess:.4f} more than max_tokens allow, and may again"
         return BudgetSpentError(
             f"{self.name}: of budget_usd {self.ledger.terms.budget_usd:g}, {sums.spent:.4f} are spent{reserved}, and "
-            f"the next request may cost up to {usd + sums.excess:.4f}{passed}; raise budget_usd and restart: answered "
+            f"the next request may cost up to {usd + sums.excess:.4f}{excess}; raise budget_usd and restart: answered "
             "requests are cached and cost nothing"
         )
 

@@ -73,10 +73,10 @@ def check_address(key: str, address: str) -> None:
     """
     try:
         parts = urlsplit(address)
-        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_complete = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        whole = False
-    if not whole:
+        is_complete = False
+    if not is_complete:
         raise ValueError(f"{key} must be an address such as http://localhost:8000/v1")
     if "@" in parts.netloc or parts.query:
         raise ValueError(
@@ -165,10 +165,10 @@ def fill_chat(chat: Iterable[dict[str, str]], /, **values: str) -> list[dict[str
 def fill_text(text: str, /, **values: str) -> str:
     """A text with `values` in place of its placeholders. Braces in values stay as they are."""
 
-    def value(match: re.Match[str]) -> str:
-        return values[match[1]] if match[1] else match[0]
+    def fill_placeholder(match: re.Match[str]) -> str:
+        return values[match[1]] if match[1] else match[0]  # the argument of a LaTeX command stays
 
-    return _PLACEHOLDER.sub(value, text)
+    return _PLACEHOLDER.sub(fill_placeholder, text)
 
 
 def check_placeholders(what: str, prompt: Prompt, needed: Iterable[str], allowed: Iterable[str] = ()) -> None:

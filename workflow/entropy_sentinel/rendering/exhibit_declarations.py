@@ -26,9 +26,9 @@ class ExhibitDeclaration:
 
 @dataclass(frozen=True)
 class PrintedTable(ExhibitDeclaration):
-    """A table of a paper, with the `benchmarks` and `models` of the values that it prints: without benchmarks none.
+    """A table of a paper that prints values of these `benchmarks` and `models`, with which results can be compared.
 
-    Without models, the values are the same for all.
+    Without `benchmarks` it prints none that can be; without `models`, its values are the same for all models.
     """
 
     benchmarks: tuple[str, ...] = ()

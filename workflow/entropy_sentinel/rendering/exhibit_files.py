@@ -69,7 +69,7 @@ def draw(declaration: ExhibitDeclaration, inputs: FigureInputs, exhibit_style: S
 def save_figures(
     declarations: Declarations, figures: Iterable[str] | Mapping[str, DrawnFigure], inputs: FigureInputs, folder: str
 ) -> None:
-    """Write figures to `folder`: the declared ones of these names, or the DrawnFigures by the names of their files."""
+    """Write figures to `folder`: the declared ones of these names, or DrawnFigures, by the names of their files."""
     from entropy_sentinel.rendering.figure_style import write_figure
 
     for name in figures:
@@ -94,9 +94,10 @@ def save_report(
     figures: Sequence[str] = (),
     **content: object,
 ) -> None:
-    """Write the page of an analysis, by the template report.html.j2 beside `module`, a file, and the summary `text`.
+    """Write the page of an analysis to the file `page`, and the summary `text` to the file `summary`.
 
-    `tables` and `figures` are .html files of exhibits; `content` is what else the template shows.
+    The page's template is report.html.j2 beside the Python file `module`. `tables` and `figures` are .html files of
+    exhibits; `content` is what else the template shows.
     """
     fragments = {"tables": list(map(read_fragment, tables)), "figures": list(map(read_fragment, figures))}
     template = Path(module).with_name("report.html.j2")

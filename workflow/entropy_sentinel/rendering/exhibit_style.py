@@ -73,4 +73,12 @@ _PAPER_SETTINGS = {
 
 def paper_style(models: Mapping[str, str], benchmarks: Mapping[str, str]) -> Style:
     """The style of a two-column paper, with these displayed names."""
-    return Style("", (COLUMN, TEXT), TALLEST, _PAPER_SCALE, False, _PAPER_SETTINGS, models, benchmarks)
+    return Style(
+        widths=(COLUMN, TEXT),
+        tallest=TALLEST,
+        scale=_PAPER_SCALE,
+        annotated=False,
+        settings=_PAPER_SETTINGS,
+        models=models,
+        benchmarks=benchmarks,
+    )

@@ -69,15 +69,17 @@ def wrap_text(text: str, size: float, width: float) -> str:
 
 
 def _wrap_paragraph(text: str, size: float, width: float) -> list[str]:
-    """The lines of one paragraph: as few as fit, of about equal length."""
+    """The lines of one paragraph, at a font size in points: as few as fit in `width` inches, of about equal length."""
     fitting: list[str] = []
-    for letters in range(len(text), 0, -1):
-        lines = textwrap.wrap(text, letters, break_on_hyphens=False)
+    for n_letters in range(len(text), 0, -1):
+        lines = textwrap.wrap(text, n_letters, break_on_hyphens=False)
         if fitting and len(lines) > len(fitting):
             break
         if all(_text_width(line, size) <= width for line in lines):
             fitting = lines
-    return fitting or list(text) or [""]
+    if not text:
+        return [""]
+    return fitting or list(text)  # a line for each letter if even one letter is too wide
 
 
 def _text_width(text: str, size: float) -> float:
@@ -112,8 +114,8 @@ def collect_legend(panels: Iterable[Axes]) -> dict[str, Artist]:
     """The legend entries of all panels without duplicates: handles by text."""
     artists: dict[str, Artist] = {}
     for axes in panels:
-        of_panel, texts = axes.get_legend_handles_labels()
-        artists |= dict(zip(texts, of_panel, strict=True))
+        handles, texts = axes.get_legend_handles_labels()
+        artists |= dict(zip(texts, handles, strict=True))
     return artists
 
 
@@ -161,7 +163,8 @@ def write_paper_figure(exhibit: Exhibit, drawing: Drawing, exhibit_style: Style,
     stem = Path(folder) / exhibit.file
     stem.parent.mkdir(parents=True, exist_ok=True)
     _write_pdf(drawing.figure, f"{stem}.pdf", exhibit_style)
-    is_wide = drawing.figure.get_figwidth() > exhibit_style.width(drawing.figure.get_figwidth())
+    inches = drawing.figure.get_figwidth()
+    is_wide = inches > exhibit_style.width(inches)  # wider than a column
     body = rf"\includegraphics{{{exhibit.file}.pdf}}"
     caption = join_latex(f"{exhibit.title}.", write_symbols(drawing.caption))
     Path(f"{stem}.tex").write_text(format_float("figure", body, caption, exhibit.name, is_wide=is_wide), "utf-8")

@@ -59,7 +59,7 @@ def render(template: str | Path, **content: object) -> str:
 
 
 def render_fragment(kind: str, *content: object) -> str:
-    """The HTML of one exhibit: the macro `kind` of `exhibits.html.j2`."""
+    """The HTML of one exhibit: what the macro `kind` of `exhibits.html.j2` makes of its arguments, the `content`."""
     return str(getattr(_make_environment(_HERE).get_template("exhibits.html.j2").module, kind)(*content))
 
 
@@ -79,6 +79,7 @@ def mark_code(text: str) -> Markup:
 
 
 def _make_environment(folder: Path) -> Environment:
+    """Jinja's environment for the templates of `folder` and of this folder."""
     environment = Environment(
         loader=FileSystemLoader([folder, _HERE]),
         autoescape=True,

@@ -35,22 +35,22 @@ def render_labelling_page(
             `context`, which the model was told before the question.
         keys: The columns that identify a row.
         columns: The columns of the saved file; the last one is `label`.
-        given: The answers at the start: a value of ANSWERS or null for each row.
+        initial_answers: The answers at the start: a value of ANSWERS or null for each row.
         saved: The label in the file for each answer; rows with any other answer are omitted.
         file: The name of the saved file.
         command: The command that reads the file.
-        shielded: Whether the file escapes texts like `core.printable.write_csv`.
+        shielded: Whether texts that a spreadsheet would run as formulas are escaped in the saved file.
         facts: The columns shown above the question, such as the slice.
         reference_is_rule: Whether a response is correct if it agrees with its reference. Otherwise the reference is
             what the log has, and folded until somebody opens it, so that people judge before they compare.
     """
     names = dict.fromkeys([*_NOTES, *keys, *columns, *facts])
-    content, page_rows = [], []
+    content = []  # what identifies the responses of the page
+    page_rows = []
     for row in rows:
         content.append((row["response"], *[row[key] for key in keys]))
-        page_rows.append(
-            {name: row.get(name) for name in names} | {name: split_formulas(row.get(name)) for name in _TEXTS}
-        )
+        texts = {name: split_formulas(row.get(name)) for name in _TEXTS}
+        page_rows.append({name: row.get(name) for name in names} | texts)
     labels = [{"key": key, "answer": answer, "saved": saved.get(answer, "")} for key, answer in ANSWERS.items()]
     return render(
         _TEMPLATE,

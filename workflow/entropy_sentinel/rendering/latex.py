@@ -3,6 +3,7 @@ r"""Floats of LaTeX for a paper: tables and figures that fit one or two columns.
 A document needs `\usepackage{booktabs,graphicx}`. A float that is still wider than its column is shrunk to it.
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -67,11 +68,12 @@ def format_spread(median: float | None, spread: float | None, decimals: int = 2)
     """A median with its interquartile range as subscript, without zeros before the point: .95 with .05."""
     if median is None:
         return NONE
-    first, second = (
-        None if value is None else re.sub(r"^(-?)0\.", r"\1.", format_number(value, f".{decimals}f"))
-        for value in (median, spread)
-    )
-    return Latex(f"${first}$" if second is None else f"${first}_{{{second}}}$")
+
+    def drop_zero(value: float) -> str:
+        return re.sub(r"^(-?)0\.", r"\1.", format_number(value, f".{decimals}f"))
+
+    subscript = "" if spread is None else f"_{{{drop_zero(spread)}}}"
+    return Latex(f"${drop_zero(median)}{subscript}$")
 
 
 @dataclass(frozen=True)
@@ -122,20 +124,24 @@ class PaperTable:
 
 
 def _estimate_width(text: str) -> float:
+    """The width of a text in points, from the number of its characters and of those in subscripts."""
     text = escape_latex(text)
     lowered = sum(len(match) for match in _LOWERED.findall(text))
     return _SUBSCRIPT * lowered + _CHARACTER * len(_COMMAND.sub("", _LOWERED.sub("", text)))
 
 
 def lay_side_by_side(table: PaperTable, lanes: int) -> PaperTable:
-    """The table with its blocks in this many lanes, each with all columns: blocks of as many rows each."""
+    """The table in this many lanes side by side, each with all columns and its part of the blocks, one below the other.
+
+    Blocks beside each other are filled up to the same number of rows.
+    """
     if lanes == 1:
         return table
-    per_lane = -(-len(table.blocks) // lanes)
-    parts = [table.blocks[first : first + per_lane] for first in range(0, len(table.blocks), per_lane)]
+    per_lane = math.ceil(len(table.blocks) / lanes)
+    parts = [table.blocks[start : start + per_lane] for start in range(0, len(table.blocks), per_lane)]
     first, *rest = table.columns
     blocks = []
-    for level in range(per_lane):
+    for level in range(per_lane):  # the blocks that are beside each other
         beside = [part[level] if level < len(part) else None for part in parts]
         n_rows = max(len(block.rows) for block in beside if block)
         rows: list[list[str]] = [[] for _ in range(n_rows)]
@@ -238,6 +244,7 @@ def format_float(kind: str, body: str, caption: str, name: str, *, is_wide: bool
 
 
 def _join_cells(cells: Sequence[str], columns: Sequence[str | Wrapped]) -> str:
+    """A row of LaTeX, with the cells of wrapped columns in boxes of their width."""
     texts = []
     for cell, column in zip(cells, columns, strict=True):
         text = escape_latex(cell)
@@ -248,6 +255,7 @@ def _join_cells(cells: Sequence[str], columns: Sequence[str | Wrapped]) -> str:
 
 
 def _span_cells(spans: Sequence[tuple[str, int]]) -> str:
+    """A row of LaTeX with texts that each span a number of columns."""
     cells = []
     for text, n_columns in spans:
         cells.append(rf"\multicolumn{{{n_columns}}}{{c}}{{{escape_latex(text)}}}")
@@ -255,7 +263,9 @@ def _span_cells(spans: Sequence[tuple[str, int]]) -> str:
 
 
 def _span_rules(spans: Sequence[tuple[str, int]]) -> str:
-    rules, first = [], 1
+    """Rules below the texts of `_span_cells`, (text, number of columns) each; none below an empty text."""
+    rules = []
+    first = 1
     for text, n_columns in spans:
         if text:
             rules.append(rf"\cmidrule(lr){{{first}-{first + n_columns - 1}}}")

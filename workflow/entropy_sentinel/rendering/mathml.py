@@ -45,6 +45,7 @@ def split_formulas(text: str | None) -> list[Part] | None:
 
 
 def _convert_formula(latex: str, block: bool) -> Node | None:
+    """A formula as an element of MathML, on a line of its own if it is a `block`; None if it cannot be parsed."""
     from latex2mathml.converter import convert_to_element
 
     if len(latex) > _LONGEST:
@@ -56,6 +57,7 @@ def _convert_formula(latex: str, block: bool) -> Node | None:
 
 
 def _convert_element(element: Element) -> Node:
+    """An element as a list: its name, its allowed attributes, its text, and the elements in it."""
     if not _NAME.fullmatch(element.tag):
         raise ValueError(f"expected an element of MathML, got {element.tag!r}")
     attributes = {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES}

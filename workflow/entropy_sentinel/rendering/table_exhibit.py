@@ -57,13 +57,14 @@ class Table:
         return [dtype.is_numeric() for dtype in self.frame.dtypes]
 
     def page_cells(self) -> tuple[list[str], list[list[str]], list[bool]]:
-        """Headings, rows and which columns hold numbers, for a page, which may be narrow.
+        """Headings, rows of texts, and whether each column holds numbers, for a page, which may be narrow.
 
         A table with many columns of numbers and fewer rows is transposed.
         """
         headings, cells, numeric = self.frame.columns, self.cells(), self.numeric()
         n_numbers = sum(numeric)
-        if n_numbers < _MANY_COLUMNS or len(cells) >= n_numbers or numeric != sorted(numeric):
+        numbers_are_last = numeric == sorted(numeric)
+        if n_numbers < _MANY_COLUMNS or len(cells) >= n_numbers or not numbers_are_last:
             return headings, cells, numeric
         n_keys = len(numeric) - n_numbers
         names = [", ".join(row[:n_keys]) for row in cells]
@@ -97,18 +98,18 @@ def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: I
 def missing_notes(missing: Iterable[tuple[str, str, str]]) -> list[str]:
     """A note for each value and reason why it is missing: `No SAR (no tokens): a, maqa; b, maqa.`
 
-    `missing` has the value, the reason and the row. A note names the first few rows and counts the others.
+    `missing` has the names of the value, the reason and the row. A note names the first few rows and counts the others.
     """
-    rows: dict[str, dict[str, None]] = {}
+    rows_by_note: dict[str, list[str]] = {}
     for value, reason, row in missing:
-        rows.setdefault(f"No {value} ({reason})", {})[row] = None
+        rows_by_note.setdefault(f"No {value} ({reason})", []).append(row)
     notes = []
-    for what, of_note in rows.items():
-        names = list(of_note)
+    for note, rows in rows_by_note.items():
+        names = list(dict.fromkeys(rows))
         n_omitted = len(names) - _MOST_NAMED
         if n_omitted > 1:
             names = [*names[:_MOST_NAMED], f"and {n_omitted} more"]
-        notes.append(f"{what}: {'; '.join(names)}.")
+        notes.append(f"{note}: {'; '.join(names)}.")
     return notes
 
 
@@ -140,32 +141,39 @@ def _write_csv(table: Table, path: str | Path) -> None:
 
 
 def _pandas_frame(table: Table) -> "pd.DataFrame":
+    """The rows of a table as texts, in a frame of pandas, which can write Markdown and LaTeX."""
     import pandas as pd
 
     return pd.DataFrame(table.cells(), columns=table.frame.columns)
 
 
 def _format_markdown(exhibit: Exhibit, table: Table) -> str:
+    """A table as Markdown with its notes, and the published values below it."""
     cells = _pandas_frame(table)
     aligned = ["right" if numeric else "left" for numeric in table.numeric()]
     body = cells.to_markdown(index=False, disable_numparse=True, colalign=aligned if len(cells) else None)
     notes = "".join(f"- {note}\n" for note in table.notes)
     text = f"**{exhibit.heading}.** {table.caption}\n\n{body}\n\n{notes}"
-    return f"{text}\n{_format_markdown(exhibit.published, table.published)}" if table.published else text
+    if table.published:
+        text += f"\n{_format_markdown(exhibit.published, table.published)}"
+    return text
 
 
 def _format_latex(exhibit: Exhibit, table: Table) -> str:
+    """A table as LaTeX with its notes, and the published values below it."""
     cells = _pandas_frame(table)
     caption, *notes = map(escape_latex, [f"{exhibit.title}. {table.caption}", *table.notes])
-    long = len(cells) > _PAGE_ROWS
+    is_long = len(cells) > _PAGE_ROWS
     styler = cells.style.hide(axis="index").format(escape="latex").format_index(axis="columns", escape="latex")
     body = styler.to_latex(
-        environment="longtable" if long else None,
+        environment="longtable" if is_long else None,
         hrules=True,
         column_format="".join("r" if numeric else "l" for numeric in table.numeric()),
         caption=caption,
         label=f"tab:{exhibit.name}",
     )
     below = "".join(f"\\par\\footnotesize {note}\n" for note in notes)
-    text = body + below if long else body.replace("\\end{table}", f"{below}\\end{{table}}")
-    return text + _format_latex(exhibit.published, table.published) if table.published else text
+    text = body + below if is_long else body.replace("\\end{table}", f"{below}\\end{{table}}")
+    if table.published:
+        text += _format_latex(exhibit.published, table.published)
+    return text

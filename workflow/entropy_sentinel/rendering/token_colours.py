@@ -68,22 +68,22 @@ def read_tokens(
 ) -> Iterable[Token]:
     """Yield the tokens of a row of GENERATIONS, without the middle ones if it has more than `most`.
 
-    `texts` has the text of each token, `likely(place)` those of the most likely tokens of a step, as
-    `hub.token_texts` reads them. It keeps `alternatives` likely tokens of each step. Yields nothing for a
-    response without log-probabilities.
+    `texts` has the text of each token, and `likely(place)` gives those of the most likely tokens of a step, None if
+    they are unknown. `alternatives` is how many likely tokens of a step are kept. Yields nothing for a response without
+    log-probabilities.
     """
     if row["top_logprobs"] is None:
         return
     n_tokens = row["n_tokens"]
     positions: Iterable[int] = range(n_tokens)
-    if n_tokens > most:
+    if n_tokens > most:  # three quarters are from the beginning, one from the end
         positions = [*range(most - most // 4), *range(n_tokens - most // 4, n_tokens)]
     for place in positions:
         top = np.asarray(row["top_logprobs"][place], dtype=float)  # (k,)
         likely_texts = likely(place)
         names: list[str | None] = [None] * len(top) if likely_texts is None else list(likely_texts)
         if likely_texts is None:
-            # Without these, the sampled token is the only likely token with a known text.
+            # The sampled token, found by its log-probability, is then the only likely token with a known text.
             for rank in np.flatnonzero(top == row["token_logprobs"][place])[:1]:
                 names[rank] = texts[place]
         kept = []

@@ -20,6 +20,7 @@ TOKENS = "tokens"
 def _load_families() -> dict[str, Family]:
     """The families by name; raises ConfigError for a signal whose name is invalid or taken."""
     families = {TOKENS: Family("statistics of a response's log-probabilities", tuple(CATALOGUE.values()))}
+    # The family of each name.
     owners = dict.fromkeys((*CATALOGUE, *RESERVED_NAMES), TOKENS)
     for name, family in sorted(load_values("signals", Family).items()):
         families[name] = family

@@ -213,7 +213,7 @@ class Ledger:
 
         Requests and tokens are spread evenly over time.
         """
-        # The seconds that the request takes of each limit.
+        # For how long the request uses up each limit.
         seconds = {}
         if self.terms.requests_per_minute:
             seconds["requests"] = 60 / self.terms.requests_per_minute
@@ -291,4 +291,6 @@ class Ledger:
 
 
 def _read_excess(file: sqlite3.Connection) -> float:
-    return (file.execute("SELECT usd FROM excess").fetchone() or (0.0,))[0]
+    """The most dollars by which a call exceeded its limit so far; 0 if none did."""
+    row = file.execute("SELECT usd FROM excess").fetchone()
+    return row[0] if row else 0.0

@@ -15,7 +15,10 @@ _BATCH = 2000
 
 
 def compute(traces: pl.LazyFrame) -> pl.DataFrame:
-    """A row per response, in order: the two signals, null without the texts of the tokens or without a trace."""
+    """A row per response, in order, with `digit_entropy_sum` and `digit_entropy_max`.
+
+    They are null without the texts of the tokens or without a trace.
+    """
     frame = traces.collect()
     parts = [_compute_batch(frame[begin : begin + _BATCH]) for begin in range(0, max(len(frame), 1), _BATCH)]
     return pl.concat(parts)
