@@ -63,7 +63,10 @@ class ApiContexts:
                 yield number, _parse_continuation(self._client.name, reply, [*context, *tokens], len(tokens))
 
     def token_ids(self, texts: Sequence[str], special: bool = False) -> list[list[int] | None]:
-        """See `Engine.token_ids`; `special` adds the special tokens at the beginning of a prompt."""
+        """The token ids of each text; None for a text that the server refuses.
+
+        With `special`, they begin with the special tokens with which the model's prompts begin.
+        """
         ids: dict[int, list[int] | None] = {}
         request = partial(_build_request, echo=True, logprobs=1, add_special_tokens=special)
         with closing(self._replies(texts, request)) as replies:
@@ -72,7 +75,7 @@ class ApiContexts:
         return [ids[number] for number in range(len(texts))]
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        """See `Engine.token_texts`; empty for a response that the server refuses, or that has no tokens."""
+        """The texts of each response's tokens; empty for a response that the server refuses, or that has no tokens."""
         texts: list[list[str]] = [[] for _ in responses]
         nonempty = [number for number, ids in enumerate(responses) if len(ids)]
 
@@ -81,6 +84,7 @@ class ApiContexts:
 
         for _, number, reply in self._replies(nonempty, request):
             if not isinstance(reply, Refusal):
+                # The last is the token that the server has generated after the echoed prompt.
                 texts[number] = reply["tokens"][:-1]
         return texts
 
@@ -98,7 +102,10 @@ class ApiContexts:
 
 
 def _build_request(prompt: str | Sequence[int], logprobs: int, echo: bool = False, **extra: Any) -> dict[str, Any]:
-    """A request for one token after a prompt. Ids are in `extra_body`: LiteLLM refuses them for most servers."""
+    """A request for one token after a prompt, a text or token ids, with `logprobs` alternatives per token.
+
+    With `echo`, the reply has the prompt's tokens, too. Ids are in `extra_body`: LiteLLM refuses them for most servers.
+    """
     request: dict[str, Any] = {"prompt": "", "max_tokens": 1, "temperature": 0, "logprobs": logprobs}
     body = {"return_tokens_as_token_ids": True, **extra}
     if isinstance(prompt, str):
@@ -111,7 +118,10 @@ def _build_request(prompt: str | Sequence[int], logprobs: int, echo: bool = Fals
 
 
 def _extract_last_step(reply: ServerReply) -> dict[str, Any]:
-    """The tokens of a reply, including an echoed prompt, and the alternatives to the last token."""
+    """What is kept of a reply: its `tokens`, including an echoed prompt, their `logprobs`, and `prompt_tokens`.
+
+    `top` has the log-probabilities of the alternatives to the last token by their text, or by their id as text.
+    """
     logprobs: Any = getattr(reply.choice, "logprobs", None)
     top = getattr(logprobs, "top_logprobs", None) or [{}]
     return {
@@ -130,8 +140,11 @@ def _parse_prompt_ids(name: str, reply: Mapping[str, Any]) -> list[int]:
 
 
 def _parse_next_token(name: str, reply: Mapping[str, Any], length: int) -> NextToken:
-    """The 20 most likely tokens; raises ConfigError if the server ignored the ids or returned none."""
-    if reply["prompt_tokens"] not in (0, length):
+    """The 20 most likely tokens after a context of `length` token ids.
+
+    `name` is the config's key of the server, for errors. Raises ConfigError if it ignored the ids or returned none.
+    """
+    if reply["prompt_tokens"] not in (0, length):  # 0: the server does not count them
         raise ConfigError(
             f"{name}: the server read a context of {length} token ids as {reply['prompt_tokens']} tokens: it does not "
             f"take token ids at /completions; {_REMEDY}"

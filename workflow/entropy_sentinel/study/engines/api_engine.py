@@ -106,7 +106,10 @@ class LitellmEngine(ApiContexts):
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
-        """See `Engine.beams`. Raises ConfigError as `next_tokens` does, and if the config has no end tokens."""
+        """Yield (number of the context, Beams): the `width` likeliest responses after each context, by beam search.
+
+        Raises ConfigError as `next_tokens` does, and if the config has no end tokens.
+        """
         ends: Any = self._settings.get("end_tokens")  # only in a pass's settings
         if ends is None:
             raise ConfigError(
@@ -117,7 +120,10 @@ class LitellmEngine(ApiContexts):
         yield from BeamSearcher(ask, self.token_texts, frozenset(ends), width, max_tokens, tuple(stop)).search(contexts)
 
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
-        """Each prompt as the server tokenizes it; raises ConfigError for chats, which servers do not tokenize."""
+        """Each prompt as the server tokenizes it, with its hash.
+
+        Raises ConfigError for a chat, whose token ids no server returns, and for a text that the server refuses.
+        """
         texts = [chat for chat in chats if isinstance(chat, str)]
         prompt_ids = self.token_ids(texts, special=True)
         if len(texts) < len(chats) or None in prompt_ids:
@@ -134,7 +140,11 @@ class LitellmEngine(ApiContexts):
         """
         requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
         stream = self._client.ask(
-            requests, self._extract_content, lambda kept: bool(kept["tokens"] or kept["text"]), self._account
+            requests,
+            self._extract_content,
+            # Requests go out one by one until a reply shows that the server works: an empty one does not.
+            shows_enough=lambda content: bool(content["tokens"] or content["text"]),
+            account=self._account,
         )
         with closing(stream) as replies:
             for position, reply in replies:
@@ -146,6 +156,7 @@ class LitellmEngine(ApiContexts):
         return [0] * self._client.concurrency
 
     def _request(self, chat: Asked, seed: int) -> dict[str, Any]:
+        """The arguments of LiteLLM's completion for a chat, or of its text completion for a text to continue."""
         request: dict[str, Any] = {"seed": seed, **self._settings["sampling"]}
         if isinstance(chat, str):
             request["prompt"] = chat
@@ -160,7 +171,10 @@ class LitellmEngine(ApiContexts):
         return request
 
     def _extract_content(self, reply: ServerReply) -> dict[str, Any]:
-        """The content of a reply that a response needs; raises ConfigError if it cannot be used (`_check`)."""
+        """The content of a reply that a response needs, as JSON for the cache.
+
+        Raises ConfigError if the server or its log-probabilities cannot be used.
+        """
         steps = read_chat_steps(reply.choice) if reply.is_chat else read_text_steps(reply.choice)
         if not self._wants_logprobs:
             steps = Steps([], [], [], [])  # ignores log-probabilities that the server adds unrequested
@@ -200,7 +214,10 @@ class LitellmEngine(ApiContexts):
             raise ConfigError(f"{self._client.name}: {problem}")
 
     def _response(self, chat: Asked, reply: Mapping[str, Any] | Refusal) -> Response:
-        """The response in a server's reply, or in its refusal; notes which server and model replied."""
+        """The response in the content of a reply (`_extract_content`), or in a refusal.
+
+        Also remembers which server and model replied, for the provenance.
+        """
         prompt_hash = self._hash(chat)
         if isinstance(reply, Refusal):
             return refused(reply.reason, prompt_hash)
@@ -252,6 +269,7 @@ class LitellmEngine(ApiContexts):
             )
 
     def _hash(self, chat: Asked) -> str:
+        """The `prompt_hash` of a chat or text: 16 hex digits over the messages and the template's variables."""
         prompt = json.dumps([canonicalize_prompt(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
         return hashlib.sha256(prompt.encode()).hexdigest()[:16]
 

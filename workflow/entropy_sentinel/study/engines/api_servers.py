@@ -50,6 +50,7 @@ def read_text_steps(choice: Any) -> Steps:
     if content := getattr(logprobs, "content", None):
         return _read_content_steps(content)
     tokens = getattr(logprobs, "tokens", None) or []
+    # For each step the log-probabilities of the most likely tokens by their text; a server may give none.
     top = [step or {} for step in getattr(logprobs, "top_logprobs", None) or [{}] * len(tokens)]
     return Steps(
         tokens=list(tokens),
@@ -89,16 +90,18 @@ def _read_content_steps(content: Sequence[Any]) -> Steps:
         top.append([_get_field(entry, "logprob") for entry in entries])
         top_tokens.append([_get_field(entry, "token") for entry in entries])
     ids = [_get_field(step, "id") for step in content]
+    has_ids = bool(ids) and all(type(number) is int and 0 <= number <= _LARGEST_ID for number in ids)
     return Steps(
         tokens=[_get_field(step, "token") for step in content],
         sampled_logprobs=[_get_field(step, "logprob") for step in content],
         top_logprobs=top,
         top_tokens=top_tokens,
-        ids=ids if ids and all(type(number) is int and 0 <= number <= _LARGEST_ID for number in ids) else None,
+        ids=ids if has_ids else None,
     )
 
 
 def _get_field(entry: Any, name: str) -> Any:
+    """A field of an entry that is a dict or an object; None without it."""
     return entry.get(name) if isinstance(entry, Mapping) else getattr(entry, name, None)
 
 
@@ -125,7 +128,7 @@ def find_sampling_problem(address: str, sampling: Mapping[str, object]) -> str |
     options = " ".join(f"--{name.replace('_', '-')} {_NEUTRAL[name]}" for name in differences)
     values = ", ".join(f"{name} {value}" for name, value in differences.items())
     remedy = ""
-    if differences.keys() <= set(_SETTABLE):
+    if differences.keys() <= set(_SETTABLE):  # the study's sampling has these keys, too
         settings = ", ".join(f"{name}: {value}" for name, value in differences.items())
         remedy = f", or set it for this model: `sampling: {{{settings}}}`"
     return f"llama.cpp would sample with {values}, not set by the study; start llama-server with {options}{remedy}"
@@ -194,7 +197,7 @@ _KINDS = (
 
 
 def identify_server(fingerprint: object) -> ServerKind:
-    """The kind of server with this fingerprint."""
+    """The kind of server by the `system_fingerprint` of its reply."""
     return next((kind for kind in _KINDS if kind.fingerprint.fullmatch(str(fingerprint or ""))), _GENERIC_KIND)
 
 
@@ -212,7 +215,10 @@ def find_request_problem(kind: ServerKind, sampling: Mapping[str, object], is_ch
 
 
 def find_count_problem(kind: ServerKind, steps: Steps) -> str | None:
-    """Why replies like this one cannot be used, with the remedy; None if they can."""
+    """Why replies with these steps have too few log-probabilities per token, with the remedy; None if they have enough.
+
+    `kind` is the kind of server that sent them.
+    """
     fewest = min(map(len, steps.top_logprobs), default=0)
     if fewest < TOP_K:
         returned = str(fewest) if steps.tokens else "no"

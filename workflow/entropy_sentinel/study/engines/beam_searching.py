@@ -24,7 +24,10 @@ _BATCH_SIZE = 64
 
 @dataclass(frozen=True)
 class _Sequence:
-    """Tokens after a context, their joint log-probability in nats, and their text if texts can end a response."""
+    """Tokens after a context, their joint log-probability in nats, and their text if texts can end a response.
+
+    `finish_reason` is empty until the sequence ends.
+    """
 
     token_ids: tuple[int, ...] = ()
     logprob: float = 0.0
@@ -34,7 +37,7 @@ class _Sequence:
 
 @dataclass
 class _Hypotheses:
-    """The unfinished and finished sequences after one context, each likeliest first."""
+    """The unfinished (`running`) and finished sequences after context `number`, each likeliest first."""
 
     number: int
     context: Sequence[int]
@@ -44,11 +47,15 @@ class _Hypotheses:
     refused: str = ""
 
     def update(self, sequences: Iterable[_Sequence]) -> None:
-        """Continue with those of these sequences that can still be among the likeliest."""
+        """Replace the running sequences by those of `sequences` that can still be among the `width` likeliest."""
         finished, running = list(self.finished), list[_Sequence]()
         for sequence in sorted(sequences, key=_sort_key):
-            (finished if sequence.finish_reason else running).append(sequence)
+            if sequence.finish_reason:
+                finished.append(sequence)
+            else:
+                running.append(sequence)
         self.finished = sorted(finished, key=_sort_key)[: self.width]
+        # A longer sequence is never likelier.
         cutoff = self.finished[-1].logprob if len(self.finished) == self.width else -np.inf
         self.running = [sequence for sequence in running if sequence.logprob > cutoff][: self.width]
 
@@ -67,7 +74,10 @@ class BeamSearcher:
     _text_cache: dict[int, str] = field(default_factory=dict)
 
     def search(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, Beams], None, None]:
-        """See `Engine.beams`. Raises ValueError if `width` exceeds half of the known next tokens."""
+        """Yield (number of the context, Beams): the `width` likeliest responses after each context.
+
+        Raises ValueError if `width` exceeds half of the known next tokens.
+        """
         if not 1 <= self.width <= TOP_K // 2:
             raise ValueError(f"width: must be 1 to {TOP_K // 2}, half of the next tokens known, got {self.width}")
         waiting = enumerate(contexts)
@@ -77,11 +87,12 @@ class BeamSearcher:
                     break
                 self._step(batch)
             for hypotheses in batch:
+                # What still runs has `max_tokens` tokens.
                 hypotheses.update([replace(sequence, finish_reason="length") for sequence in hypotheses.running])
                 yield hypotheses.number, Beams(self._make_beams(hypotheses.finished), hypotheses.refused)
 
     def _step(self, hypotheses: Sequence[_Hypotheses]) -> None:
-        """Extend every unfinished sequence by one token."""
+        """Extend every unfinished sequence by one token, for all contexts in one call of the engine."""
         running = []
         for owner in hypotheses:
             running += [(owner, sequence) for sequence in owner.running]

@@ -117,4 +117,5 @@ def _compute_cache_gib(threads: int) -> int:
     """A quarter of the memory that belongs to the engine's share of the cores, GiB."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     share = min(threads / count_cores(), 1)
+    # 2**32 bytes are 4 GiB: the quotient is a quarter of the GiB.
     return max(1, min(_MOST_CACHE_GIB, int(memory * share / 2**32)))

@@ -43,7 +43,7 @@ class SharedEngine:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Which engine it is, and what kind of log-probabilities it gives."""
+        """Which engine it is (engine, engine_version), and what log-probabilities it gives (logprobs_mode)."""
         if not self._facts:
             self._open()
         return dict(self._facts["provenance"])
@@ -107,10 +107,15 @@ class SharedEngine:
     def _stream(
         self, name: str, columns: Sequence[Sequence[Any]], *options: Any
     ) -> Generator[tuple[int, Any], None, None]:
-        """Yield (number, answer) for each question. `columns` has the arguments of which each question has its own."""
+        """Yield (number, answer) for each question to the engine's method `name`.
+
+        `columns` are the arguments that have a value for each question, `options` the others. If the engine ends, the
+        unanswered questions are asked again.
+        """
         pending = list(range(len(columns[0])))
         while pending:
-            numbers, answered = pending, set[int]()
+            numbers = pending
+            answered = set[int]()
             arguments = []
             for column in columns:
                 arguments.append([column[number] for number in numbers])
@@ -126,28 +131,31 @@ class SharedEngine:
             pending = [number for number in numbers if number not in answered]
 
     def _ask(self, name: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
-        """Yield the engine's answers to one call. A call that the caller gives up ends the engine."""
+        """Yield the engine's answers to one call of its method `name`. A call that the caller gives up ends the engine.
+
+        Raises EngineEnded if the engine's process ends, and the engine's own error.
+        """
         lease = self._lease or self._open()
-        ended = False
+        is_complete = False
         try:
             lease.send((name, arguments))
-            while not ended:
+            while not is_complete:
                 match lease.receive():
                     case "under way", counts:
                         self._counts = counts
                     case "answer", answer:
                         yield answer
                     case "error", error:
-                        ended = True
+                        is_complete = True
                         raise error
-                    case _:
-                        ended = True
+                    case _:  # "done"
+                        is_complete = True
         finally:
-            if not ended:
+            if not is_complete:
                 self._close_lease()
 
     def _open(self) -> EngineLease:
-        """An idle engine, or start one and wait until it is loaded."""
+        """Take an idle engine of the run, or start one, and wait until it is loaded; try again if it ends meanwhile."""
         lease = self._lease = lease_engine(self._run, self._settings, self._threads)
         weakref.finalize(self, lease.close)
         try:
@@ -190,4 +198,5 @@ def make_shared_engine(settings: VllmSettings, threads: int) -> SharedEngine:
 
 
 def _pack_ids(tokens: Sequence[int]) -> np.ndarray:
+    """Token ids as an array, which is sent to the engine's process faster than a list."""
     return np.asarray(tokens, dtype=np.uint32)

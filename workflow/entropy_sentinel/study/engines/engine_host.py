@@ -42,6 +42,7 @@ class EngineHost:
     def __init__(self, folder: Path, run: EngineRun) -> None:
         self.folder, self.run = folder, run
         self._listener = socket.socket(socket.AF_UNIX)
+        # Jobs take the socket for ready once it has its name.
         hidden_path = folder / f".{SOCKET}"
         self._listener.bind(str(hidden_path))
         self._listener.listen()
@@ -67,6 +68,7 @@ class EngineHost:
             _redirect_output(os.open(os.devnull, os.O_WRONLY))
 
     def _describe_loading_error(self, error: Exception, model: str) -> EntropySentinelError:
+        """The error for the job: this package's own as it is, else one with the model and the free GPU memory."""
         if isinstance(error, EntropySentinelError):
             return error
         traceback.print_exc()
@@ -97,7 +99,7 @@ class EngineHost:
                     raise
 
     def _is_abandoned(self) -> bool:
-        """Whether no job holds the engine; if so, no job can take it from now on."""
+        """Lock the engine unless a job holds it; return whether that worked, after which no job can take it."""
         self._lock = (self.folder / LOCK).open()
         return try_lock(self._lock.fileno(), self.folder / LOCK)
 
@@ -114,6 +116,7 @@ class EngineHost:
                     connection.send(("ready", {"provenance": self.engine.provenance}))
 
     def _reply(self, connection: Connection, member: Any, arguments: tuple[Any, ...]) -> None:
+        """Send a job the answers of a method of the engine, or the value of a property, one by one, and then `done`."""
         try:
             answers = member(*arguments) if callable(member) else member
             for answer in answers if isinstance(answers, GeneratorType) else [answers]:
@@ -179,7 +182,7 @@ def _exit_after_run(run: EngineRun, folder: Path) -> None:
 
 
 def exit_engine(folder: Path) -> None:
-    """End this process and its children, and delete its folder."""
+    """End this engine's process and its children, and delete its folder."""
     remove_engine(folder)
     # The whole group: vLLM's own processes have their memory on the GPU.
     os.killpg(0, signal.SIGKILL)

@@ -143,17 +143,18 @@ def claim_devices(run: EngineRun, settings: ServedSettings, threads: int) -> gpu
 
     On a CPU there are no devices to claim: idle engines end if all together would need more cores than there are.
     """
-    devices, has_warned = gpu_devices.list_usable_devices(settings), False
-    if devices is None:
-        while (len(list(_list_engines(run))) + 1) * threads > cpu_settings.count_cores() and _end_idle_engine(run):
+    devices = gpu_devices.list_usable_devices(settings)
+    if devices is None:  # on a CPU
+        while (len(_list_engines(run)) + 1) * threads > cpu_settings.count_cores() and _end_idle_engine(run):
             pass
         return gpu_devices.DeviceClaim()
-    while (claim := gpu_devices.try_claim(gpu_devices.count_needed_gpus(settings), devices)) is None:
+    n_gpus = gpu_devices.count_needed_gpus(settings)
+    has_warned = False
+    while (claim := gpu_devices.try_claim(n_gpus, devices)) is None:
         if not _end_idle_engine(run):
             if not has_warned:
-                details = settings["model"], gpu_devices.count_needed_gpus(settings), ", ".join(devices)
                 message = "models.%s: waiting for %d of the GPUs %s, which other engines are using"
-                log.warning(message, *details, extra=WAITING)
+                log.warning(message, settings["model"], n_gpus, ", ".join(devices), extra=WAITING)
             has_warned = True
             time.sleep(POLL_S)
     return claim
@@ -173,7 +174,7 @@ def _list_engines(run: EngineRun) -> list[Path]:
 
 
 def _lease_idle_engines(run: EngineRun, key: str = "") -> Iterator[EngineLease]:
-    """Yield leases of the idle engines with this key."""
+    """Yield leases of the run's idle engines whose loading settings have this hash; of all by default."""
     for folder in _list_engines(run):
         if folder.name.startswith(key) and (lease := _try_lease(folder)):
             yield lease
@@ -216,7 +217,7 @@ def _start_engine(
 
 
 def _create_hidden_folder(run: EngineRun, key: str) -> tuple[int, Path]:
-    """The descriptor that holds the folder of the run, and a new engine's folder in it.
+    """The descriptor that holds the folder of the run, and a new engine's folder in it, named by `key`.
 
     Its name begins with a dot until the engine is locked, because any job may end an idle engine.
     """
@@ -235,7 +236,7 @@ def _create_hidden_folder(run: EngineRun, key: str) -> tuple[int, Path]:
 
 
 def _publish_engine(run: EngineRun, hidden_folder: Path, settings: dict[str, Any]) -> EngineLease:
-    """The lease of a new engine, whose folder gets its own name."""
+    """The lease of a new engine: write its settings, lock it, and give its folder the name that other jobs see."""
     folder = hidden_folder.with_name(hidden_folder.name.removeprefix("."))
     with run.explain_write_errors():
         (hidden_folder / SETTINGS).write_text(json.dumps(settings))
@@ -246,7 +247,7 @@ def _publish_engine(run: EngineRun, hidden_folder: Path, settings: dict[str, Any
 
 
 def _build_environment(run: EngineRun, folder: Path, claim: gpu_devices.DeviceClaim) -> dict[str, str]:
-    """The environment of the engine of a folder."""
+    """The environment of the engine of a folder: this process's, with the claimed GPUs and the run."""
     package = str(Path(__file__).parents[3])
     return {
         # Keeps compiled code, which torch would write into the temporary folder.
@@ -274,7 +275,8 @@ def _clear_dead_runs(run: EngineRun) -> None:
 
 def _clear_dead_run(folder: Path) -> None:
     """Delete the folder of a run whose processes have all ended, unless a job still holds an engine of it."""
-    engines, leases = [], []
+    engines: list[Path] = []
+    leases: list[EngineLease | None] = []  # None: a job holds the engine
     for engine in folder.iterdir():
         if engine.is_dir() and not engine.is_symlink():
             engines.append(engine)

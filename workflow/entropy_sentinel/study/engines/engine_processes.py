@@ -40,9 +40,9 @@ def remove_engine(folder: Path) -> None:
     killed = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError):
-            if process.pid != os.getpid() and (
-                os.getsid(process.pid) == session or process.environ().get("TMPDIR") == str(folder)
-            ):
+            if process.pid == os.getpid():
+                continue
+            if os.getsid(process.pid) == session or process.environ().get("TMPDIR") == str(folder):
                 process.kill()
                 killed.append(process)
     psutil.wait_procs(killed, timeout=KILL_S)

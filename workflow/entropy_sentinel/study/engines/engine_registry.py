@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def _load_kinds() -> dict[str, type[Model]]:
+    """The classes of models by the key that identifies a model of this kind, such as `id` or `api`."""
     kinds = load_classes("models", Model)
     for name, kind in kinds.items():
         if getattr(kind, "kind", None) != name or name not in kind.model_fields:
@@ -31,8 +32,9 @@ def _load_engines() -> dict[str, "Callable[[], EngineFactory]"]:
     """The functions that load the engines of all kinds of models, by the engine's name."""
     engines: dict[str, Callable[[], EngineFactory]] = {}
     for name, kind in KINDS.items():
-        # Kinds with the same function may share an engine.
-        if engines.setdefault(kind.ENGINE, kind.load).__func__ is not kind.load.__func__:  # type: ignore[attr-defined]
+        # Kinds may share an engine if they have the same function, of which each class has its own bound method.
+        load = engines.setdefault(kind.ENGINE, kind.load)
+        if load.__func__ is not kind.load.__func__:  # type: ignore[attr-defined]
             raise ConfigError(
                 f"{describe_place('models', name)}: another kind has the engine '{kind.ENGINE}'; rename it"
             )
@@ -71,7 +73,10 @@ def _validate_kind(model: Any) -> Any:
 
 
 def _find_tag(model: Any) -> str | None:
-    """Pydantic's tag, in brackets because it is not a key of the config and errors omit it."""
+    """Pydantic's tag of a model's kind, `[id]`; None if it has none.
+
+    It is in brackets because it is not a key of the config, and errors omit it.
+    """
     if isinstance(model, Model):
         return f"[{model.kind}]"
     if not isinstance(model, Mapping):

@@ -76,6 +76,7 @@ def _serve_jobs(listener: socket.socket, secret: str) -> None:
 
 
 def _serve_job(client: socket.socket, secret: str) -> None:
+    """Start the engine that the job behind a socket asks for; log why if that fails."""
     try:
         with accept_connection(client, secret) as job, limit_silence(job, SPAWNER_TIMEOUT_S) as channel:
             _start_requested_engine(job, channel)
@@ -112,6 +113,7 @@ def _spawn_engine(engine: Path, environment: Mapping[str, str], standard_error: 
 
 
 def _posix_spawn(engine: Path, environment: Mapping[str, str], standard_error: int, locks: Sequence[int]) -> int:
+    """Start engine_host.py with the engine's folder; return the id of its process, which leads a session of its own."""
     return os.posix_spawn(
         sys.executable,
         [sys.executable, "-m", "entropy_sentinel.study.engines.engine_host", str(engine), *map(str, locks)],
@@ -143,7 +145,10 @@ START_TOLERANCE_S = 60
 
 @dataclass(frozen=True)
 class EngineRun:
-    """Jobs that share engines: their folder, and the process with which the engines end."""
+    """Jobs that share engines: their folder, and the process `pid` with which the engines end.
+
+    An engine ends after `idle_s` seconds without a job. `start_time` is that of the process, seconds since 1970.
+    """
 
     folder: Path
     pid: int
@@ -263,15 +268,15 @@ def announce_run(idle_s: float, main_process: bool) -> None:
     An engine ends after `idle_s` seconds without a job; with 0, each job has its own engine. Within another run on this
     machine, or in the same Slurm job, the jobs share the engines of that run.
     """
-    slurm = os.environ.get("SLURM_JOB_ID")
     if not idle_s:
         os.environ.pop(RUN_VARIABLE, None)
-    elif not (
-        RUN_VARIABLE in os.environ
-        and (main_process or EngineRun.from_environment().slurm == slurm)
-        and EngineRun.from_environment().is_alive
-    ):
-        run = EngineRun.create(idle_s)
-        os.environ |= run.announcement
-        if slurm and not main_process:
-            start_spawner(run)
+        return
+    slurm = os.environ.get("SLURM_JOB_ID")
+    outer_run = EngineRun.from_environment() if RUN_VARIABLE in os.environ else None
+    # A Slurm job inherits the variable from the process that submitted it, whose engines may be on another machine.
+    if outer_run and (main_process or outer_run.slurm == slurm) and outer_run.is_alive:
+        return
+    run = EngineRun.create(idle_s)
+    os.environ |= run.announcement
+    if slurm and not main_process:
+        start_spawner(run)

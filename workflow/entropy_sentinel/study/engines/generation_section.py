@@ -179,7 +179,7 @@ class KeptSettings(TypedDict, total=False):
 
 
 class LoadingSettings(TypedDict):
-    """The settings of weights that are loaded, besides where they are."""
+    """The settings that only weights have which vLLM loads, besides where they are: they depend on no server."""
 
     template_date: str | None
     lora: str | None

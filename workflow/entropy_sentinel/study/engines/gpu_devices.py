@@ -124,9 +124,10 @@ def describe_free_memory(environment: Mapping[str, str]) -> str:
         table = subprocess.run(query, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return ""
-    chosen, parts = environment.get(VISIBLE_VARIABLE, "").split(","), []
-    for uuid, free, total in _MEMORY.findall(table):
-        if uuid in chosen:
+    visible_devices = environment.get(VISIBLE_VARIABLE, "").split(",")
+    parts = []
+    for uuid, free, total in _MEMORY.findall(table):  # memory in MiB
+        if uuid in visible_devices:
             parts.append(f"{uuid} has {int(free) / 1024:.1f} of {int(total) / 1024:.1f} GiB of memory free")
     return ", ".join(parts)
 

@@ -100,11 +100,14 @@ class Model(Settings):
         return True
 
     def engine_settings(self) -> dict[str, Any]:
-        """The settings that identify the model for its engine; responses depend on them and `AskingSettings`."""
+        """The settings that identify the model for its engine, such as its id and revision.
+
+        Responses depend on them, and on how the model is asked (`AskingSettings`: prompt, sampling and so on).
+        """
         return {}
 
     def loading_settings(self) -> LoadingSettings:
-        """The settings that only weights have which are loaded; responses depend on them, too."""
+        """The chat template's day and the LoRA adapter of weights that vLLM loads; responses depend on them, too."""
         return {"template_date": None, "lora": None, "lora_revision": None}
 
     def unreported_facts(self) -> dict[str, Any]:
@@ -120,7 +123,10 @@ class Model(Settings):
         return iter(())
 
     def given_passes(self, family: str) -> Path | None:
-        """The folder of a family's imported pass over the responses; None if a job has to run it."""
+        """The folder of a family's imported pass over the responses; None if a job has to run it.
+
+        In a pass, a family of signals asks a model again, about its responses.
+        """
         return None
 
     @field_validator("sampling")

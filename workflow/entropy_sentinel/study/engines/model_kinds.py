@@ -24,6 +24,7 @@ TokenId = Annotated[Whole, Field(ge=0, lt=2**32)]
 
 
 def _check_day(value: Any) -> Any:
+    """The value, if it is a date, or text that Pydantic will read as one."""
     # Pydantic would take a number for seconds since 1970.
     if not isinstance(value, date) and not (isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value)):
         raise ValueError("must be a day, YYYY-MM-DD")
@@ -228,11 +229,12 @@ class SourceModel(Model):
         if self.source_passes is None:
             return None
         folder = Path(self.source_passes)
+        has_pass = (folder / family).is_dir()
         # A missing folder is reported when its files are read.
-        return folder / family if (folder / family).is_dir() or not folder.is_dir() else None
+        return folder / family if has_pass or not folder.is_dir() else None
 
     def engine_settings(self) -> dict[str, Any]:
-        """What the log-probabilities of the files are."""
+        """Whether the files have log-probabilities from before temperature, none, or say so themselves (null)."""
         return {"logprobs_mode": self.source_logprobs_mode}
 
     def file(self, benchmark: str) -> str:

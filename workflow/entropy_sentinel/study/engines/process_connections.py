@@ -29,7 +29,7 @@ class ForeignProcessError(EntropySentinelError):
 def open_connection(
     path: Path, secret: str, wait: Callable[[Connection, int], None] = lambda *_: None
 ) -> tuple[Connection, int]:
-    """A connection to the process behind a socket, and its id; `wait` waits for its first message.
+    """A connection to the process behind a socket, and the id of the process; `wait` waits for its first message.
 
     Raises OSError or EOFError if it has ended, and ForeignProcessError if it is of another user or another run.
     """

@@ -63,7 +63,7 @@ def _find_type_problems(response: Response) -> Iterator[Problem | None]:
         missing = "token_logprobs" if response.token_logprobs is None else "top_logprobs"
         yield Problem(missing, "must be an array if the other log-probabilities are; None for both without any", "None")
     n_tokens = response.n_tokens if response.token_logprobs is None else _count_entries(response.token_logprobs)
-    per_token, per_alternative = (n_tokens,), (n_tokens, TOP_K)
+    per_token, per_alternative = (n_tokens,), (n_tokens, TOP_K)  # shapes
     for name, shape, kind in (
         ("token_logprobs", per_token, "float"),
         ("top_logprobs", per_alternative, "float"),
@@ -111,7 +111,10 @@ def _find_step_problem(sampled: np.ndarray, top: np.ndarray, response: Response)
 
 
 def _are_exactly_possible(sampled: np.ndarray, top: np.ndarray) -> bool:
-    """Whether `impossible_step` can find nothing in these numbers, however they were rounded."""
+    """Whether `find_impossible_step` would find nothing in these numbers, however they were rounded.
+
+    `sampled` is (T,), `top` (T, TOP_K), both in nats.
+    """
     largest = top[:, 0]
     falling = (top[:, 1:] <= top[:, :-1]).all()
     possible = (largest > ZERO_PROBABILITY).all() and (sampled <= largest + ROUNDING).all()
@@ -154,9 +157,8 @@ def find_next_token_type_problem(reply: Any) -> Problem | None:
     if not isinstance(reply, NextToken):
         return Problem("next token", "must be a NextToken (study/engines/engine_interface.py)", _describe_value(reply))
     n_tokens = 0 if reply.refused else TOP_K
-    return _find_array_problem("token_ids", reply.token_ids, (n_tokens,), "id") or _find_array_problem(
-        "logprobs", reply.logprobs, (n_tokens,), "float"
-    )
+    problem = _find_array_problem("token_ids", reply.token_ids, (n_tokens,), "id")
+    return problem or _find_array_problem("logprobs", reply.logprobs, (n_tokens,), "float")
 
 
 def find_next_token_value_problem(reply: NextToken) -> Problem | None:
@@ -183,9 +185,9 @@ def find_continuation_problem(reply: Any, n_tokens: int) -> Problem | None:
         return Problem(
             "continuation", "must be a Continuation (study/engines/engine_interface.py)", _describe_value(reply)
         )
-    return _find_array_problem(
-        "logprobs", reply.logprobs, (0 if reply.refused else n_tokens,), "float"
-    ) or _find_number_problem("logprobs", np.asarray(reply.logprobs, np.float32))
+    n_expected = 0 if reply.refused else n_tokens
+    problem = _find_array_problem("logprobs", reply.logprobs, (n_expected,), "float")
+    return problem or _find_number_problem("logprobs", np.asarray(reply.logprobs, np.float32))
 
 
 def find_beams_problem(reply: Any, width: int) -> Problem | None:
@@ -207,6 +209,7 @@ def find_beams_problem(reply: Any, width: int) -> Problem | None:
 
 
 def _find_beam_problem(beam: Any) -> Problem | None:
+    """The first field of a Beam that does not fit, or has an impossible value."""
     if not isinstance(beam, Beam):
         return Problem("beams", "must be of type Beam (study/engines/engine_interface.py)", _describe_value(beam))
     logprob = beam.logprob
@@ -214,38 +217,40 @@ def _find_beam_problem(beam: Any) -> Problem | None:
         return Problem("logprob", "must be the logarithm of a probability, at most 0", repr(logprob), _LOGARITHMS)
     if beam.finish_reason not in _FINISH_REASONS:
         return Problem("finish_reason", f"must be {' or '.join(_FINISH_REASONS)}", repr(beam.finish_reason))
-    return _find_text_problem("text", beam.text) or _find_array_problem(
-        "token_ids", beam.token_ids, (_count_entries(beam.token_ids),), "id"
-    )
+    problem = _find_text_problem("text", beam.text)
+    return problem or _find_array_problem("token_ids", beam.token_ids, (_count_entries(beam.token_ids),), "id")
 
 
 def find_prompts_problem(reply: Any, n_prompts: int) -> Problem | None:
     """Why a reply is not `n_prompts` rendered prompts."""
-    return _list_problem("prompts", reply, n_prompts) or next(filter(None, map(_find_prompt_problem, reply)), None)
+    if problem := _find_list_problem("prompts", reply, n_prompts):
+        return problem
+    return next(filter(None, map(_find_prompt_problem, reply)), None)
 
 
 def _find_prompt_problem(prompt: Any) -> Problem | None:
+    """The first field of a RenderedPrompt whose type does not fit."""
     if not isinstance(prompt, RenderedPrompt):
         return Problem(
             "prompts", "must be of type RenderedPrompt (study/engines/engine_interface.py)", _describe_value(prompt)
         )
-    return _find_text_problem("hash", prompt.hash) or _find_array_problem(
-        "token_ids", prompt.token_ids, (_count_entries(prompt.token_ids),), "id"
-    )
+    problem = _find_text_problem("hash", prompt.hash)
+    return problem or _find_array_problem("token_ids", prompt.token_ids, (_count_entries(prompt.token_ids),), "id")
 
 
 def find_token_ids_problem(reply: Any, texts: Sequence[str]) -> Problem | None:
     """Why a reply is not the token ids of each of the texts, or None for a text that has none."""
-    problems = (
-        None if ids is None else _find_array_problem("token_ids", ids, (_count_entries(ids),), "id")
-        for ids in (reply if isinstance(reply, Sequence) else ())
-    )
-    return _list_problem("token_ids", reply, len(texts)) or next(filter(None, problems), None)
+    if problem := _find_list_problem("token_ids", reply, len(texts)):
+        return problem
+    for ids in reply:
+        if ids is not None and (problem := _find_array_problem("token_ids", ids, (_count_entries(ids),), "id")):
+            return problem
+    return None
 
 
 def find_token_texts_problem(reply: Any, responses: Sequence[Sequence[int]]) -> Problem | None:
     """Why a reply is not the texts of each response's tokens; a refused response has none."""
-    if (problem := _list_problem("token_texts", reply, len(responses))) is not None:
+    if (problem := _find_list_problem("token_texts", reply, len(responses))) is not None:
         return problem
     for texts, ids in zip(reply, responses, strict=True):
         if not isinstance(texts, Sequence) or len(texts) not in (0, len(ids)):
@@ -269,13 +274,15 @@ def find_provenance_problem(provenance: Any) -> Problem | None:
     return None
 
 
-def _list_problem(field: str, reply: Any, length: int) -> Problem | None:
+def _find_list_problem(field: str, reply: Any, length: int) -> Problem | None:
+    """Why a reply is not a list of this length."""
     if isinstance(reply, str) or not isinstance(reply, Sequence) or len(reply) != length:
         return Problem(field, f"must be a list of {length}, one for each that was asked", _describe_value(reply))
     return None
 
 
 def _find_text_problem(field: str, value: Any) -> Problem | None:
+    """Why a field's value is not a text, or not one that can be stored as UTF-8."""
     if not isinstance(value, str):
         return Problem(field, "must be a text", _describe_value(value))
     try:
@@ -292,13 +299,14 @@ def _find_text_problem(field: str, value: Any) -> Problem | None:
 
 
 def _find_count_problem(field: str, value: Any) -> Problem | None:
+    """Why a field's value is not a number of tokens that fits into 32 bits."""
     if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) <= _LARGEST:
         return None
     return Problem(field, "must be a number of tokens, 0 or more", _describe_value(value))
 
 
 def _find_array_problem(field: str, value: Any, shape: tuple[int, ...], kind: str) -> Problem | None:
-    """Why a value is not an array of this shape, of floats, ids or texts."""
+    """Why a value is not an array of this shape, whose `kind` of entries is `float`, `id` or `text`."""
     try:
         array = np.asarray(value)
     except ValueError:  # lists of different lengths
@@ -306,18 +314,15 @@ def _find_array_problem(field: str, value: Any, shape: tuple[int, ...], kind: st
             field, _describe_array(shape, kind), "lists of different lengths", _PAD if len(shape) > 1 else ""
         )
     if array.shape != shape:
-        remedy = _PAD if array.ndim == len(shape) == 2 and array.shape[0] == shape[0] else ""
-        return Problem(
-            field,
-            _describe_array(shape, kind),
-            _describe_value(value) if value is None else f"the shape {array.shape}",
-            remedy,
-        )
+        has_other_width = array.ndim == len(shape) == 2 and array.shape[0] == shape[0]
+        was = "None" if value is None else f"the shape {array.shape}"
+        return Problem(field, _describe_array(shape, kind), was, _PAD if has_other_width else "")
     if not array.size:
         return None
     if kind == "text":
         return _find_texts_problem(field, array, shape)
-    if array.dtype.kind not in ("f" if kind == "float" else "iu"):
+    numpy_kinds = "f" if kind == "float" else "iu"
+    if array.dtype.kind not in numpy_kinds:
         return Problem(field, _describe_array(shape, kind), f"the dtype {array.dtype}")
     if kind == "id" and not (array.min() >= 0 and array.max() <= _LARGEST):
         return Problem(field, _describe_array(shape, kind), f"ids from {array.min()} to {array.max()}")
@@ -325,6 +330,7 @@ def _find_array_problem(field: str, value: Any, shape: tuple[int, ...], kind: st
 
 
 def _find_texts_problem(field: str, texts: np.ndarray, shape: tuple[int, ...]) -> Problem | None:
+    """Why an array does not have texts only that can be stored; `shape` is for the message."""
     entries = texts.ravel().tolist()
     for entry in entries:
         if type(entry) is not str:
@@ -336,6 +342,7 @@ _KINDS = {"float": "floats (float32, nats)", "id": "token ids (uint32)", "text":
 
 
 def _describe_array(shape: tuple[int, ...], kind: str) -> str:
+    """What a field must be, for an error: `must be an array of token ids (uint32) of the shape (3,)`."""
     per_token = f", {TOP_K} for each of {shape[0]} tokens" if len(shape) == 2 else ""
     return f"must be an array of {_KINDS[kind]} of the shape {shape}{per_token}"
 
@@ -346,13 +353,19 @@ def _count_entries(values: Any) -> int:
 
 
 def _describe_value(value: Any) -> str:
-    text = f" {value!r}" if isinstance(value, str | int | float) or value is None else ""
+    """A value's type, with the value or its length: `int 5`, `list of length 3`."""
+    if value is None:
+        return "None"
+    text = f" {value!r}" if isinstance(value, str | int | float) else ""
     length = f" of length {len(value)}" if isinstance(value, list | tuple | dict) else ""
-    return f"{type(value).__name__}{text[:60]}{length}" if value is not None else "None"
+    return f"{type(value).__name__}{text[:60]}{length}"
 
 
 def _format_numbers(values: Any) -> str:
     """A number, or the first few of several."""
     numbers = np.atleast_1d(np.asarray(values, dtype=np.float64))
     first = ", ".join(f"{value:.6g}" for value in numbers[:3])
-    return first if len(numbers) == 1 else f"[{first}{', ...' if len(numbers) > 3 else ''}]"
+    if len(numbers) == 1:
+        return first
+    end = ", ..." if len(numbers) > 3 else ""
+    return f"[{first}{end}]"

@@ -82,8 +82,8 @@ class StrictEngine:
         """
         self._check_counts(self._call("under_way"))
         answered: set[int] = set()
-        has_logprobs: bool | None = None
-        has_values = False
+        has_logprobs: bool | None = None  # whether the engine says that it gives them; None before the first reply
+        has_values = False  # whether a reply with tokens has come, and was found possible
         for position, response in self._iterate_replies("answer", chats, seeds):
             self._check_position("answer", position, len(chats), answered)
             place = f"answer, prompt {position}"
@@ -103,7 +103,7 @@ class StrictEngine:
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """Yield (number of the context, NextToken), as they are finished (`TokenIdEngine.next_tokens`)."""
-        has_values = False
+        has_values = False  # whether a reply that was not refused has come, and was found possible
         for number, reply in self._iterate_replies("next_tokens", contexts):
             self._check("next_tokens", reply_fields.find_next_token_type_problem(reply))
             if not has_values:  # the many others are small, and come by the thousand a second
@@ -154,14 +154,15 @@ class StrictEngine:
         return reply
 
     def _get(self, name: str) -> Any:
-        """An attribute of the engine."""
-        is_proxy = hasattr(type(self._engine), "__getattr__")
+        """An attribute of the engine; raises EngineReplyError if it has none of this name."""
+        is_proxy = hasattr(type(self._engine), "__getattr__")  # then it may have any attribute
         if not is_proxy and inspect.getattr_static(self._engine, name, None) is None:
             self._fail(f"`{name}` is missing (study/engines/engine_interface.py says what it is)")
         with self._guard_call(name):
             return getattr(self._engine, name)
 
     def _call(self, method: str, *arguments: Any) -> Any:
+        """What a method of the engine returns."""
         function = self._get(method)
         with self._guard_call(method):
             return function(*arguments)
@@ -200,6 +201,7 @@ class StrictEngine:
             self._fail(f"`under_way` must return a list of numbers of tokens; got {counts!r:.60}")
 
     def _check(self, place: str, problem: Problem | None) -> None:
+        """Raise EngineReplyError if a reply has a problem; `place` names the method, and the question if known."""
         if problem is not None:
             remedy = f"; {problem.remedy}" if problem.remedy else ""
             self._fail(f"{place}: `{problem.field}` {problem.must}; got {problem.was}{remedy}")

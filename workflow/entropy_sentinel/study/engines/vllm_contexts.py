@@ -28,15 +28,19 @@ class VllmContexts:
         self._engine, self._parameters, self._lora = engine, parameters, lora
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
-        """See `Engine.next_tokens`, but this uses the cache of earlier calls."""
+        """Yield (number of the context, NextToken) for each context of token ids, as they are finished.
+
+        Prefixes in the engine's cache, also of earlier calls, are not computed again.
+        """
         return self._ask(contexts, {"logprobs": TOP_K}, _read_next_token, refused_context)
 
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """See `Engine.continuations`. These are vLLM's log-probabilities of a prompt's tokens.
+        """Yield (number, Continuation) for each pair of a context and the token ids after it, as they are finished.
 
-        The engine does not use its cache for such a prompt, so each costs as much as its whole context.
+        These are vLLM's log-probabilities of a prompt's tokens. The engine does not use its cache for such a prompt, so
+        each costs as much as its whole context.
         """
         lengths = list[int]()
 
@@ -60,7 +64,11 @@ class VllmContexts:
         unpack: Callable[[Any], _Result],
         refused: Callable[[str], _Result],
     ) -> Generator[tuple[int, _Result], None, None]:
-        """Yield (number, result) of a request for one token after each prompt, as they finish."""
+        """Yield (number, result) of a request for one token after each prompt, as they finish.
+
+        `sampling` are further sampling parameters, `unpack` reads the result from vLLM's output, and `refused` makes
+        the result of a prompt that is too long, from the reason.
+        """
         longest = self._engine.model_config.max_model_len - 1
         parameters = self._parameters.SamplingParams(
             temperature=0,

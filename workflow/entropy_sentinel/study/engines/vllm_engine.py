@@ -99,14 +99,18 @@ class VllmEngine:
         return int(self._engine.model_config.get_vocab_size())
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
-        """See `Engine.next_tokens`: requests for one token, which find their prefixes in the engine's cache."""
-        self._engine.reset_prefix_cache()
-        tokens, cached = 0, 0
+        """Yield (number of the context, NextToken) for each context of token ids, as they are finished.
+
+        Each is a request for one token, which finds a prefix that it shares with others in the engine's cache.
+        """
+        self._engine.reset_prefix_cache()  # so that results do not depend on earlier calls
+        n_tokens = n_cached = 0
         for number, next_token in self._make_contexts().next_tokens(contexts):
-            tokens += next_token.context
-            cached += next_token.cached or 0
+            n_tokens += next_token.context
+            n_cached += next_token.cached or 0
             yield number, next_token
-        log.info("%d tokens of contexts, of which %.0f %% were in the cache", tokens, 100 * cached / (tokens or 1))
+        share = 100 * n_cached / (n_tokens or 1)
+        log.info("%d tokens of contexts, of which %.0f %% were in the cache", n_tokens, share)
 
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
@@ -117,8 +121,11 @@ class VllmEngine:
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
-        """See `Engine.beams`. Prefixes that beams share come from the engine's cache."""
-        self._engine.reset_prefix_cache()
+        """Yield (number of the context, Beams): the `width` likeliest responses after each context, by beam search.
+
+        Prefixes that beams share come from the engine's cache.
+        """
+        self._engine.reset_prefix_cache()  # so that results do not depend on earlier calls
         ask = self._make_contexts().next_tokens
         yield from BeamSearcher(ask, self.token_texts, self._end_tokens(), width, max_tokens, tuple(stop)).search(
             contexts
@@ -206,6 +213,7 @@ class VllmEngine:
         return strip_id_suffix(request)
 
     def _lora(self) -> Any:
+        """The settings' LoRA adapter as vLLM's LoRARequest; None without one."""
         if self._settings["lora"] is None:
             return None
         from vllm.lora.request import LoRARequest
@@ -220,9 +228,10 @@ class VllmEngine:
         return variables
 
     def _response(self, output: Any) -> Response:
-        """The response of an output; its flat log-probabilities have per step the sampled token and the top."""
+        """The response in vLLM's output of a request, with the trace that the settings keep."""
         completion = output.outputs[0]
         token_ids = np.asarray(completion.token_ids, dtype=np.uint32)
+        # vLLM's flat lists have for each step the sampled token and then the most likely ones.
         shape = (len(token_ids), 1 + TOP_K)
         flat = completion.logprobs if len(token_ids) else None
         logprobs = np.asarray(flat.logprobs if flat else [], dtype=np.float32).reshape(shape)
@@ -252,11 +261,12 @@ def decode_tokens(tokenizer: Any, ids: Sequence[int]) -> list[str]:
     """
     # Up to `complete`, all characters are decoded. The last of these tokens, from `context` on, are decoded again,
     # because a tokenizer may write a token in another way at the beginning of a text.
-    texts, context, complete = [], 0, 0
+    texts: list[str] = []
+    context = complete = 0
     for end in range(1, len(ids) + 1):
         before = tokenizer.decode(ids[context:complete], skip_special_tokens=True)
         text = tokenizer.decode(ids[context:end], skip_special_tokens=True)
-        if text.endswith("\ufffd"):
+        if text.endswith("\ufffd"):  # half of a character
             texts.append("")
             continue
         texts.append(text[len(before) :])
@@ -265,6 +275,7 @@ def decode_tokens(tokenizer: Any, ids: Sequence[int]) -> list[str]:
 
 
 def _encode_prompt(chat: Asked) -> bytes:
+    """The bytes to hash of a refused prompt, which has no token ids."""
     text = canonicalize_prompt(chat)
     return (text if isinstance(text, str) else json.dumps(text)).encode()
 

@@ -59,7 +59,7 @@ def build_server_command(settings: ServedSettings, host: str, port: int) -> list
 
 
 def build_server_environment(settings: ServedSettings, threads: int) -> dict[str, str]:
-    """The variables to add to the server's environment."""
+    """The variables to add to the server's environment, to compute on `threads` CPU cores."""
     # The date in gpt-oss's prompt on a server.
     pinned = {"VLLM_SYSTEM_START_DATE": settings["template_date"]} if settings["template_date"] else {}
     return pinned | cpu_settings.build_environment(settings, threads)

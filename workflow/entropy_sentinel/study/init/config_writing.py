@@ -11,7 +11,7 @@ import yaml
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.study.engines.cpu_settings import count_cores, has_bfloat16_instructions, is_cpu_build
 from entropy_sentinel.study.engines.model_weights import find_gguf_problem
-from entropy_sentinel.study.init.row_sources import MARK, Rows, find_free_name, make_name
+from entropy_sentinel.study.init.row_sources import ANSWER_MARK, Rows, find_free_name, make_name
 from entropy_sentinel.study.items.benchmark_settings import SOURCE_SUFFIXES
 
 
@@ -19,8 +19,8 @@ from entropy_sentinel.study.items.benchmark_settings import SOURCE_SUFFIXES
 class StudyDraft:
     """A study to write: rows by the name of the benchmark, and config lines by the name of the model.
 
-    A model of config.yaml has no lines. `labels` is the folder of imported labels, and `imported_benchmarks` are the
-    benchmarks with labels there.
+    A model that config.yaml already has gets no lines. `labels` is the folder of imported labels (None: a judge
+    labels), and `imported_benchmarks` are the benchmarks with labels there.
     """
 
     name: str
@@ -53,9 +53,8 @@ def compose_config(draft: StudyDraft, file: str) -> str:
         lines.append("limit: 100 # items of each benchmark, for a first look; null for all")
     lines += ["", "run:", f"  models: [{_join_names(draft.models)}]", "  benchmarks:"]
     for name in draft.benchmarks:
-        lines.append(
-            f"    - {format_scalar(name)}{'' if name in draft.labelled_benchmarks else ' # no labels: estimated'}"
-        )
+        comment = "" if name in draft.labelled_benchmarks else " # no labels: estimated"
+        lines.append(f"    - {format_scalar(name)}{comment}")
     if draft.labels:
         lines.append("  judges: [people] # labels in a folder, see below")
     else:
@@ -71,12 +70,12 @@ def compose_config(draft: StudyDraft, file: str) -> str:
 
 
 def _write_training(draft: StudyDraft) -> list[str]:
-    """The lines about the training groups."""
+    """The lines about the training groups: sets of benchmarks on whose labels estimators are fitted."""
     n_labelled = len(draft.labelled_benchmarks)
     # Half of the labelled benchmarks, one to three, so that the others show how good the estimates are.
     n_training = max(1, min(3, n_labelled // 2))
     training = draft.labelled_benchmarks[:n_training]
-    # A domain of a log with labels is a slice of it, which alone has few labels.
+    # Groups of one benchmark each; but a domain of a log with labels is a slice of it, with too few labels for that.
     sizes = [] if draft.labels else ["{size: 1, configurations: default}"]
     if n_labelled > 2:
         sizes.append("{size: all-but-one, configurations: default}")
@@ -104,11 +103,12 @@ def _write_generation(draft: StudyDraft) -> list[str]:
 
 
 def _has_imported_traces(model_lines: Sequence[str]) -> bool:
-    """Whether config lines of a model are those of `write_source_lines`."""
+    """Whether the config lines of a model are those of `write_source_lines`: then no engine generates its responses."""
     return bool(model_lines) and model_lines[0].startswith("source:")
 
 
 def _write_models(draft: StudyDraft) -> list[str]:
+    """The lines of the section `models`; none if config.yaml has all models of the study."""
     section = []
     for name, lines in draft.models.items():
         if lines:
@@ -128,8 +128,8 @@ def _write_benchmark(name: str, rows: Rows, wants_references: bool) -> list[str]
         lines.append('    # reference: ["{column}"] # none was found: a domain without labels, which is estimated')
     elif rows.reference:
         lines.append(f"    reference: {_format_column(rows.reference)}")
-    if rows.has_mark:
-        lines.append(f"    reference_after: {format_scalar(MARK)} # the final answer follows this mark")
+    if rows.has_answer_mark:
+        lines.append(f"    reference_after: {format_scalar(ANSWER_MARK)} # the final answer follows this mark")
     if rows.options:
         options = format_scalar(rows.options) if isinstance(rows.options, str) else f"[{_join_names(rows.options)}]"
         lines += [f"    options: {options} # written below the question", "    judge: choice"]
@@ -145,7 +145,9 @@ def _join_names(names: Iterable[str]) -> str:
 
 
 def _format_column(name: str) -> str:
-    return f"[{format_scalar(f'{{{name}}}')}]"
+    """A YAML list with the format string of a column, `["{question}"]`."""
+    template = f"{{{name}}}"
+    return f"[{format_scalar(template)}]"
 
 
 def name_benchmarks(files: Iterable[Rows], used_names: Iterable[str]) -> dict[str, Rows]:
@@ -157,7 +159,7 @@ def name_benchmarks(files: Iterable[Rows], used_names: Iterable[str]) -> dict[st
 
 
 def name_models(models: Iterable[str], benchmarks: Iterable[str], base: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The config lines of each model by its name; the models of config.yaml, `base`, have none.
+    """The config lines of each model by its name; [] for a model in `base`, the section `models` of config.yaml.
 
     `models` are folders, ids of the hub, and names in config.yaml. Raises ConfigError for a folder without weights and
     without traces of all benchmarks.
@@ -174,6 +176,7 @@ def name_models(models: Iterable[str], benchmarks: Iterable[str], base: Mapping[
 
 
 def _write_model(source: str, benchmarks: Sequence[str]) -> list[str]:
+    """The config lines of a model by its `source`: an id of the hub, or a folder with weights or imported traces."""
     folder = Path(source)
     if problem := find_gguf_problem(source):
         raise ConfigError(f"--model {source}: {problem}")

@@ -46,24 +46,25 @@ OPTIONS = ("options", "choices")
 OPTION_FORMS = ("{}", "option_{}", "option {}", "option{}", "choice_{}")
 LOWER_LETTERS = "abcdefghij"
 # The mark before the final answer in references with reasoning, as in GSM8K.
-MARK = "####"
+ANSWER_MARK = "####"
 # Number of rows to inspect.
-_ROWS = 500
+_MAX_ROWS = 500
 
 
 @dataclass(frozen=True)
 class Rows:
     """A file of rows and its columns; `reference` and `options` may be None.
 
-    `reference_is` is set if the rows do not show how references name options; `has_mark` means that final answers are
-    after MARK; `n_rows` is the number of inspected rows, at most 500.
+    `options` is one column with a list, or a column for each option. `reference_is` (letter, index, number or text) is
+    set if the rows do not show how references name options; `has_answer_mark` means that final answers are after
+    ANSWER_MARK; `n_rows_read` is the number of inspected rows, at most 500.
     """
 
     path: str
-    n_rows: int
+    n_rows_read: int
     question: str
     reference: str | None
-    has_mark: bool
+    has_answer_mark: bool
     options: str | tuple[str, ...] | None
     reference_is: str | None
 
@@ -73,7 +74,7 @@ def detect_columns(path: str, question: str | None = None, reference: str | None
 
     Raises InputError for a file that cannot be read, has no rows, or no column for the question.
     """
-    rows = list(islice(read_local_rows(path), _ROWS))
+    rows = list(islice(read_local_rows(path), _MAX_ROWS))
     if not rows:
         raise InputError(f"{path}: must have rows, has none")
     columns = list(dict.fromkeys(chain.from_iterable(rows)))
@@ -86,22 +87,28 @@ def detect_columns(path: str, question: str | None = None, reference: str | None
             f"{path}: which column is the question? Name it with --question; columns: {', '.join(columns)}"
         )
     options = _find_options(rows, _find_column(columns, OPTIONS)) or _find_option_columns(columns)
-    used_columns = {question_column, *([options] if isinstance(options, str) else options or ())}
+    used_columns = {question_column}
+    if options:
+        used_columns.update([options] if isinstance(options, str) else options)
+    # Not a column that is used already: `a` may be an option, not the answer.
     reference_column = reference or _find_column([name for name in columns if name not in used_columns], REFERENCE)
     references: list[str] = []
     if reference_column:
-        answered = [row for row in rows if reference_column in row]
-        references = [text for row in answered if (text := fill_first([f"{{{reference_column}}}"], row, path))]
+        rows_with_column = [row for row in rows if reference_column in row]
+        references = [text for row in rows_with_column if (text := fill_first([f"{{{reference_column}}}"], row, path))]
     if not references:
         reference_column = None
+    reference_is = None
+    if options and reference_column:
+        reference_is = _detect_reference_form(rows, options, reference_column, path)
     return Rows(
         path,
-        n_rows=len(rows),
+        n_rows_read=len(rows),
         question=question_column,
         reference=reference_column,
-        has_mark=sum(MARK in text for text in references) > len(references) / 2,
+        has_answer_mark=sum(ANSWER_MARK in text for text in references) > len(references) / 2,
         options=options,
-        reference_is=_detect_reading(rows, options, reference_column, path) if options and reference_column else None,
+        reference_is=reference_is,
     )
 
 
@@ -116,7 +123,9 @@ def make_name(path: str) -> str:
 
 def find_free_name(name: str, used_names: Iterable[str]) -> str:
     """The name, with a number if it is taken."""
-    names, candidate, number = set(used_names), name, 1
+    names = set(used_names)
+    candidate = name
+    number = 1
     while candidate in names:
         number += 1
         candidate = f"{name}-{number}"
@@ -133,7 +142,7 @@ def _find_column(columns: Sequence[str], likely: Sequence[str]) -> str | None:
 
 
 def _find_options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str | None:
-    """The column with the options, or the part of it that is a list."""
+    """The options' place in `column`: the column itself, or its list `column[text]`; None if it has no options."""
     if column is None:
         return None
     values = [row.get(column) for row in rows if not is_empty(row.get(column))]
@@ -157,10 +166,13 @@ def _find_option_columns(columns: Sequence[str]) -> tuple[str, ...] | None:
     return None
 
 
-def _detect_reading(
+def _detect_reference_form(
     rows: Sequence[Mapping[str, Any]], options: str | tuple[str, ...], reference: str, path: str
 ) -> str | None:
-    """`reference_is`: None if the rows show it; `index`, which the user must check, if several readings fit."""
+    """How references name options, if the config must say so: `index`, which the user must check; else None.
+
+    It is None if the rows show it. A reference such as 1 may be an option's index (from 0) or number (from 1).
+    """
     columns = [options] if isinstance(options, str) else options
     options_by_row, references, where_by_row = [], [], []
     for row in rows:
@@ -170,8 +182,8 @@ def _detect_reading(
             where_by_row.append(path)
     try:
         match_references(references, options_by_row, None, where_by_row)
-    except InputError:
-        match_references(references, options_by_row, "index", where_by_row)
+    except InputError:  # several forms fit
+        match_references(references, options_by_row, "index", where_by_row)  # an error if this one does not
         return "index"
     return None
 
@@ -186,9 +198,9 @@ def split_log(
 
     `benchmarks/{domain}.jsonl` has the questions, `traces/{domain}.parquet` the responses,
     `labels/{model}/{domain}.parquet` the labels. Returns the model's name, the rows by domain, and the domains with a
-    label. Without `labels`, it takes the log's own, by its `scorer`. Unusable responses are dropped; names that
-    config.yaml, `base`, already has get a number. Raises InputError for a log without the column, questions or labels,
-    and for a log of several models.
+    label. `labels` are files of people's labels; without them it takes the log's own, those of the scorer `scorer` if
+    it has several. Unusable responses are dropped; names that config.yaml, `base`, already has get a number. Raises
+    InputError for a log without the column, questions or labels, and for a log of several models.
     """
     frame = read_logs(log, columns=[QUESTION_OF_A_LOG, by], scorer=scorer)
     files = ", ".join(log)
@@ -221,7 +233,10 @@ def split_log(
 
 
 def _write_domain(part: pl.DataFrame, name: str, model: str, folder: Path) -> Rows:
-    """Write the three files of one domain; items are numbered like in the stage `benchmarks`."""
+    """Write the three files of one domain, and describe the first, its rows.
+
+    Items are numbered as the stage `benchmarks` will number the rows: `{name}-00000`, `{name}-00001`, ...
+    """
     rows = folder / "benchmarks" / f"{name}.jsonl"
     traces = folder / "traces" / f"{name}.parquet"
     labels = folder / "labels" / model / f"{name}.parquet"
@@ -235,10 +250,10 @@ def _write_domain(part: pl.DataFrame, name: str, model: str, folder: Path) -> Ro
     items.select("item_id", "label").write_parquet(labels)
     return Rows(
         str(rows),
-        n_rows=len(part),
+        n_rows_read=len(part),
         question=QUESTION_OF_A_LOG,
         reference=None,
-        has_mark=False,
+        has_answer_mark=False,
         options=None,
         reference_is=None,
     )

@@ -94,7 +94,7 @@ def read_folder_rows(folder: str, configs: Iterable[str], split: str, dataset: s
     """
     import datasets  # heavy, and not needed for local files
 
-    for name in list(configs) or (None,):
+    for name in list(configs) or (None,):  # None: the data set's default configuration
         try:
             rows = datasets.load_dataset(folder, name, split=split)
         except (ValueError, OSError, datasets.exceptions.DatasetsError) as error:

@@ -49,10 +49,10 @@ def list_columns(benchmark: "ItemsSettings") -> list[str]:
         fields += [name for _, name, _, _ in _FORMATTER.parse(text) if name]
     fields += benchmark.get("options") or []
     fields += _list_names(benchmark.get("answers")) + _list_names(benchmark.get("counts"))
-    columns: dict[str, None] = {}
+    columns: dict[str, None] = {}  # a set in order
     for match in map(FIELD.fullmatch, fields):
         if match:
-            columns[match[1]] = None
+            columns[match[1]] = None  # the column alone, of `column[part]`
     return list(columns | dict.fromkeys(benchmark["only_if_empty"]))
 
 
@@ -73,6 +73,7 @@ def _prefer_user_source(benchmark: Any, user_section: Any) -> Any:
     if not isinstance(user_section, Mapping):
         return benchmark
     sources = [source for source in _SOURCES if source in user_section]
+    # With both or neither, or with null, the user has decided, or has not touched the source.
     if len(sources) != 1 or user_section[sources[0]] is None:
         return benchmark
     dropped_keys = set[str]()
@@ -212,7 +213,9 @@ class Benchmark(Settings):
                 fields = [(name, spec, conversion) for _, name, spec, conversion in parts if name is not None]
             except ValueError as error:
                 raise ValueError(f"'{template}' is not a format string: {error}") from None
-            if not fields or any(not FIELD.fullmatch(name) or spec or conversion for name, spec, conversion in fields):
+            # Without a format (`{column:>5}`) and a conversion (`{column!r}`).
+            are_plain = all(FIELD.fullmatch(name) and not spec and not conversion for name, spec, conversion in fields)
+            if not fields or not are_plain:
                 raise ValueError(f"'{template}' must name columns, each as {{column}}, or parts, as {{column[part]}}")
         return templates
 

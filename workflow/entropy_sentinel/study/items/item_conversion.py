@@ -79,9 +79,9 @@ def match_references(
 ) -> list[int | None]:
     """For each item the number (from 0) of the option that its reference names; None if either is missing.
 
-    `reading` is one of READINGS; by default, the reading that fits all items is used. Raises InputError (starting with
-    the item's file and row, from `where_by_item`) for a reference that names no option, and if several readings fit but
-    disagree.
+    `reading` is how references name options: letter, index (from 0), number (from 1) or text; None finds the reading
+    that fits all items. Raises InputError (starting with the item's file and row, from `where_by_item`) for a reference
+    that names no option, and if several readings fit but disagree.
     """
     rows = [
         (index, reference) for index, reference in enumerate(references) if reference is not None and options[index]
@@ -90,8 +90,10 @@ def match_references(
     for name in [reading] if reading else READINGS:
         read = _READERS[name]
         numbers_by_reading[name] = [read(reference, options[index]) for index, reference in rows]
+    # A reading fits if it finds an option for every reference.
     fitting = {name: numbers for name, numbers in numbers_by_reading.items() if None not in numbers}
     if not fitting:
+        # The error is about the reading that fails in the fewest rows, and the first of these.
         closest = min(numbers_by_reading, key=lambda name: numbers_by_reading[name].count(None))
         misfit, reference = rows[numbers_by_reading[closest].index(None)]
         raise InputError(
@@ -106,27 +108,30 @@ def match_references(
                 f"{where_by_item[rows[0][0]]}: in all {len(rows)} rows the reference could be either the "
                 f"{_WORDS[first]} or the {_WORDS[name]} of an option; set reference_is to one of {', '.join(READINGS)}"
             )
-    right: list[int | None] = [None] * len(references)
+    right_options: list[int | None] = [None] * len(references)
     for (index, _), number in zip(rows, numbers, strict=True):
-        right[index] = number
-    return right
+        right_options[index] = number
+    return right_options
 
 
 def draw_order(n_options: int, seed: int, item_id: str) -> list[int]:
     """The option numbers in a random order for the item; the same seed gives the same order."""
 
-    def lot(option: int) -> bytes:
+    def hash_option(option: int) -> bytes:
         return hashlib.blake2b(f"{seed} {item_id} option {option}".encode()).digest()
 
-    return sorted(range(n_options), key=lot)
+    return sorted(range(n_options), key=hash_option)
 
 
+# Each reader gives the number (from 0) of the option that a reference names in its way, or None if it names none.
 def _read_letter(reference: str, options: Sequence[str]) -> int | None:
     letter = re.fullmatch(r"\(?([A-Za-z])[).]?", reference.strip())
     return _check_range(string.ascii_uppercase.index(letter[1].upper()), options) if letter else None
 
 
 def _make_number_reader(first: int) -> Callable[[str, Sequence[str]], int | None]:
+    """The reader of references that count options from `first`."""
+
     def read(reference: str, options: Sequence[str]) -> int | None:
         digits = reference.strip()
         return _check_range(int(digits) - first, options) if re.fullmatch(r"\d{1,3}", digits) else None
@@ -179,7 +184,10 @@ def read_items(rows: Iterable[Row], settings: ItemsSettings, source: str) -> tup
 
 
 def build_items_frame(items: list[Item], settings: ItemsSettings) -> pl.DataFrame:
-    """The items that a study uses, according to its limit, as a frame of contract BENCHMARKS."""
+    """The items that a study uses, according to its limit, as a frame of contract BENCHMARKS.
+
+    `duplicate_of` is the first of them with the same question, so an item's own id if there is none before it.
+    """
     chosen = items if settings["limit"] is None else draw_items(items, settings["limit"], settings["seed"])
     return BENCHMARKS.frame(chosen).with_columns(duplicate_of=pl.col("item_id").first().over("question"))
 
@@ -227,15 +235,19 @@ def _convert_row(number: int, row: Row, settings: ItemsSettings, where: str) -> 
         return "no question"
     answers = read_answers(settings["answers"], row, where) if "answers" in settings else None
     only_counted = settings.get("only_if_counted", False)
-    counts = read_counts(settings["counts"], answers, row, where, zero=only_counted) if "counts" in settings else None
-    if only_counted and not all(counts or [0]):
+    counts = None
+    if "counts" in settings:
+        # Rows with a count of 0 are dropped below; without `only_if_counted`, it is an error.
+        counts = read_counts(settings["counts"], answers, row, where, zero=only_counted)
+    has_all_counts = counts is not None and all(counts)
+    if only_counted and not has_all_counts:
         return "an answer without a count"
     item_id = f"{settings['benchmark']}-{number:05d}"
     return {
         "item_id": item_id,
         "question": question,
         "reference": _read_reference(row, settings, where),
-        "duplicate_of": item_id,
+        "duplicate_of": item_id,  # until all items are known (`build_items_frame`)
         "group": fill_first(settings.get("group") or [], row, where),
         "answers": answers,
         "counts": counts,
@@ -244,16 +256,17 @@ def _convert_row(number: int, row: Row, settings: ItemsSettings, where: str) -> 
 
 def _write_options(items: list[Item], options: list[list[str]], settings: ItemsSettings, source: str) -> None:
     """Add the options of each item to its question, and replace its reference with the letter of the right option."""
+    # An item's id ends with the number of its row.
     where_by_item = [f"{source}: row {int(item['item_id'].rpartition('-')[2])}" for item in items]
     references = [item["reference"] for item in items]
-    right = match_references(references, options, settings.get("reference_is"), where_by_item)
-    for item, row_options, correct in zip(items, options, right, strict=True):
-        order = list(range(len(row_options)))
+    right_options = match_references(references, options, settings.get("reference_is"), where_by_item)
+    for item, row_options, right_option in zip(items, options, right_options, strict=True):
+        order = list(range(len(row_options)))  # the numbers of the options, as they are shown
         if settings.get("shuffle_options"):
             order = draw_order(len(row_options), settings["seed"], item["item_id"])
-        item["question"] = append_options(item["question"], [row_options[place] for place in order])
-        if correct is not None:
-            item["reference"] = f"({LETTERS[order.index(correct)]})"
+        item["question"] = append_options(item["question"], [row_options[number] for number in order])
+        if right_option is not None:
+            item["reference"] = f"({LETTERS[order.index(right_option)]})"
 
 
 def _read_reference(row: Row, settings: ItemsSettings, where: str) -> str | None:

@@ -17,7 +17,7 @@ from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.study.items.benchmark_settings import FIELD
 
 Row = Mapping[str, Any]
-# Keeps the sign and the decimal point of a number: -5 is not 5, and 3.5 is not 35.
+# Keeps the sign and the decimal point of a number: -5 is not 5, and 3.5 is not 35. Group 1 is what is removed.
 _PUNCTUATION = re.compile(rf"(?<!\w)-(?=\d)|(?<=\d)\.(?=\d)|([{re.escape(string.punctuation)}])")
 
 
@@ -212,10 +212,10 @@ def _merge_answers(answers: Iterable[list[str]]) -> list[list[str]]:
     distinct: list[list[str]] = []
     for names in answers:
         texts = set(map(normalise_answer, names))
-        for place, merged_names in enumerate(distinct):
+        for index, merged_names in enumerate(distinct):
             merged_texts = set(map(normalise_answer, merged_names))
             if texts <= merged_texts or merged_texts <= texts:
-                distinct[place] = list(dict.fromkeys([*merged_names, *names]))
+                distinct[index] = list(dict.fromkeys([*merged_names, *names]))
                 break
         else:
             distinct.append(names)
@@ -229,5 +229,5 @@ def normalise_answer(text: str) -> str:
     decimal point of a number. If nothing would be left, as for the option "A", it returns the text in lower case.
     """
     lower = " ".join(text.lower().split())
-    bare = _PUNCTUATION.sub(lambda match: "" if match[1] else match[0], lower)
-    return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split()) or lower
+    without_punctuation = _PUNCTUATION.sub(lambda match: "" if match[1] else match[0], lower)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", without_punctuation).split()) or lower

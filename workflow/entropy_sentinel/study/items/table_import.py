@@ -47,10 +47,19 @@ def align_widths(top: pl.Series) -> pl.Series | ImpossibleStep:
     if not len(wrong):
         return top.cast(pl.List(pl.Array(pl.Float32, width)))
     ends = top.list.len().fill_null(0).to_numpy().cumsum()
-    row = int(np.searchsorted(ends, wrong[0], side="right"))
-    step = wrong[0] - (int(ends[row - 1]) if row else 0)
+    row, step = _locate_step(wrong[0], ends)
     must = f"must have as many entries as most other steps ({width}), has {lengths[wrong[0]]}"
     return ImpossibleStep(row, step, top.name, must, steps[wrong[0]].to_list())
+
+
+def _locate_step(position: int, ends: np.ndarray) -> tuple[int, int]:
+    """The row of a step's response, and the step's number in it, by its `position` among the steps of all responses.
+
+    `ends` has, for each response, the number of steps up to its last one.
+    """
+    row = int(np.searchsorted(ends, position, side="right"))
+    start = int(ends[row - 1]) if row else 0
+    return row, position - start
 
 
 def find_impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
@@ -58,7 +67,7 @@ def find_impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
 
     NaN is allowed: it shows that the engine failed at the step, and the features become null with this reason.
     """
-    for number, part in enumerate(traces.iter_slices(RESPONSES_AT_A_TIME)):
+    for slice_number, part in enumerate(traces.iter_slices(RESPONSES_AT_A_TIME)):
         ends = part["token_logprobs"].list.len().to_numpy().astype(np.int64).cumsum()
         top = part["top_logprobs"].explode(empty_as_null=False, keep_nulls=False)
         sampled = part["token_logprobs"].explode(empty_as_null=False, keep_nulls=False)
@@ -66,18 +75,17 @@ def find_impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
         for column, must, wrong in _check_steps(top, sampled.to_numpy(), lengths):
             if wrong.any():
                 position = int(wrong.argmax())
-                row = int(np.searchsorted(ends, position, side="right"))
-                start = int(ends[row - 1]) if row else 0
+                row, step = _locate_step(position, ends)
                 was = sampled[position] if column == "token_logprobs" else top[position]
                 was = was.to_list() if isinstance(was, pl.Series) else was
-                return ImpossibleStep(number * RESPONSES_AT_A_TIME + row, position - start, column, must, was)
+                return ImpossibleStep(slice_number * RESPONSES_AT_A_TIME + row, step, column, must, was)
     return None
 
 
 def _check_steps(top: pl.Series, sampled: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Yield each check of `top` (n_steps, k) and `sampled` (n_steps,) in nats: column, rule, and failing steps.
+    """Yield each check of `top` (n_steps, k) and `sampled` (n_steps,) in nats: column, rule, and its failing steps.
 
-    `lengths` (n,) are the numbers of steps of the responses.
+    The failing steps are a mask (n_steps,). `lengths` (n,) are the numbers of steps of the responses.
     """
     nulls = top.arr.eval(pl.element().is_null(), as_list=True).list.any().fill_null(True).to_numpy()
     values = top.to_numpy()
@@ -85,13 +93,15 @@ def _check_steps(top: pl.Series, sampled: np.ndarray, lengths: np.ndarray) -> It
     largest = f"must have the {values.shape[1]} largest log-probabilities of every step, largest first, without null"
     yield "top_logprobs", largest, nulls | rising
     yield "top_logprobs", "must have a token of probability above 0", values[:, 0] <= ZERO_PROBABILITY
-    # Rounding to half precision changes the sum.
-    error = np.repeat(rounding_error(sampled, values, lengths), lengths)
+    # Rounding to half precision changes the sum: a relative error e of each log p changes sum(p) by at most about
+    # e * sum(p * |log p|), which is e times the entropy.
+    relative_error = np.repeat(rounding_error(sampled, values, lengths), lengths)
     with np.errstate(over="ignore", invalid="ignore"):  # of raw logits
         p = np.exp(values)
         entropy = -np.sum(p * np.where(p > 0, values, 0), axis=1)
-        too_much = p.sum(axis=1) - np.where(error > 0, error * entropy, 0) > 1 + ROUNDING
-    yield "top_logprobs", "must be logarithms of probabilities whose sum is at most 1", too_much
+        largest_rounding = np.where(relative_error > 0, relative_error * entropy, 0)
+        exceeds_one = p.sum(axis=1) - largest_rounding > 1 + ROUNDING
+    yield "top_logprobs", "must be logarithms of probabilities whose sum is at most 1", exceeds_one
     exceeds_top = sampled > values[:, 0] + ROUNDING
     yield "token_logprobs", "must be at most the largest of the step's top_logprobs", exceeds_top
 
@@ -111,7 +121,11 @@ def read_columns(source: str, contract: Contract, nullable_by_column: Mapping[st
 def convert_columns(
     raw: pl.DataFrame, source: str, contract: Contract, nullable_by_column: Mapping[str, bool]
 ) -> pl.DataFrame:
-    """The contract's columns of `raw`, the table in the file `source`, as `read_columns` does."""
+    """The contract's columns of `raw`, the table in the file `source`, in the contract's dtypes.
+
+    `nullable_by_column` has the columns that it must have, and whether each may be null. A missing `sample` is numbered
+    per item. Raises InputError for a missing column, a value that does not convert, and a repeated key.
+    """
     for name in nullable_by_column:
         if name not in raw.columns:
             raise InputError(f"{source}: column '{name}' is missing; columns: {', '.join(raw.columns)}")
@@ -124,7 +138,7 @@ def convert_columns(
             refuse_rows(frame, source, {column.name: (pl.col(column.name).is_null(), "must not be null")})
     if "sample" not in frame.columns:
         frame = frame.with_columns(sample=pl.int_range(pl.len(), dtype=pl.UInt16).over("item_id"))
-    # The study knows the model and the benchmark.
+    # The contract's key without model and benchmark, which the study knows.
     key = [name for name in contract.key if name in SAMPLE or name not in RESPONSE]
     is_repeated = pl.struct(key).is_first_distinct().not_()
     refuse_rows(frame, source, {"item_id": (is_repeated, f"must occur once per {' and '.join(key[1:])}")})
@@ -134,7 +148,7 @@ def convert_columns(
 def add_missing_columns(
     frame: pl.DataFrame, contract: Contract, values: Mapping[str, Any] | None = None
 ) -> pl.DataFrame:
-    """`frame` with all columns of the contract; missing ones are taken from `values`, or null."""
+    """`frame` with all columns of the contract; a missing one gets its constant or expression in `values`, or null."""
     missing = {}
     for name, dtype in contract.schema.items():
         if name not in frame.columns:
@@ -144,7 +158,10 @@ def add_missing_columns(
 
 
 def refuse_rows(frame: pl.DataFrame, source: str, checks: Mapping[str, tuple[pl.Expr, str]]) -> None:
-    """Raise InputError for the first row that fails a check."""
+    """Raise InputError for the first row that fails a check.
+
+    `checks` has by column an expression that is true for wrong rows, and the rule that they break (`must be ...`).
+    """
     for column, (wrong, must) in checks.items():
         rows = frame.select(wrong.fill_null(False)).to_series().arg_true()
         if len(rows):
@@ -152,12 +169,12 @@ def refuse_rows(frame: pl.DataFrame, source: str, checks: Mapping[str, tuple[pl.
 
 
 def has_null(column: str) -> pl.Expr:
-    """Whether the list of a row contains null."""
+    """An expression: whether a row's list in `column` contains null."""
     return pl.col(column).list.eval(pl.element().is_null()).list.any()
 
 
 def has_unknown_sample(responses: pl.DataFrame) -> pl.Expr:
-    """Whether a row names an item of `responses` (item_id, sample) but none of the item's samples."""
+    """An expression: whether a row has the item of one of the `responses` (item_id, sample), but no such sample."""
     answered = pl.col("item_id").is_in(responses["item_id"].implode())
     return answered & ~pl.struct(SAMPLE).is_in(responses.select(pl.struct(SAMPLE)).to_series().implode())
 
@@ -167,7 +184,7 @@ def select_items(frame: pl.DataFrame, item_ids: pl.Series, source: str) -> tuple
 
     Raises InputError for the first id that no item of the benchmark can have, and if no row remains.
     """
-    benchmark = item_ids[0].rpartition("-")[0]
+    benchmark = item_ids[0].rpartition("-")[0]  # ids are `{benchmark}-{row}`
     possible = pl.col("item_id").str.contains(rf"^{re.escape(benchmark)}-[0-9]{{5,}}$")
     refuse_rows(frame, source, {"item_id": (~possible, f"must be an item of the benchmark, {benchmark}-NNNNN")})
     used = frame.filter(pl.col("item_id").is_in(item_ids.implode()))
@@ -213,6 +230,7 @@ def _cast_exactly(column: pl.Series, dtype: Dtype) -> pl.Series:
 
 
 def _can_cast(value: pl.Series, dtype: Dtype) -> bool:
+    """Whether a column with a single value converts to the dtype."""
     try:
         _cast_exactly(value, dtype)
     except pl.exceptions.PolarsError:
@@ -221,5 +239,6 @@ def _can_cast(value: pl.Series, dtype: Dtype) -> bool:
 
 
 def make_row_error(source: str, row: int | str, column: str, must: str, was: Any) -> InputError:
+    """The error for the value `was` in a row of the file `source`, which breaks the rule `must`."""
     was = was.to_list() if isinstance(was, pl.Series) else was
     return InputError(f"{source}: row {row}: '{column}' {must}; got {str(was)[:200]}")

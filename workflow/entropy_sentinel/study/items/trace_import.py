@@ -42,11 +42,11 @@ from entropy_sentinel.study.items.table_import import (
 
 log = logging.getLogger(__name__)
 
-# Columns that a file without log-probabilities must have, the further ones of a file of traces, and all of the latter;
-# none may be null.
-_REQUIRED_BARE = dict.fromkeys(("item_id", "text", "finish_reason"), False)
+# Columns that a file without log-probabilities must have, the further ones of a file of traces, and all of the latter.
+# False: none may be null.
+_REQUIRED_WITHOUT_LOGPROBS = dict.fromkeys(("item_id", "text", "finish_reason"), False)
 _STEPS = ("token_logprobs", "top_logprobs")
-_REQUIRED = _REQUIRED_BARE | dict.fromkeys(_STEPS, False)
+_REQUIRED = _REQUIRED_WITHOUT_LOGPROBS | dict.fromkeys(_STEPS, False)
 # Columns of imported labels; ids such as 007 must stay text.
 _LABEL_COLUMNS = {"item_id": pl.String, "sample": pl.Int64, "reason": pl.String}
 # Settings that the provenance records.
@@ -70,13 +70,13 @@ def import_generations(items: pl.DataFrame, settings: SourceSettings, output: st
     facts = build_provenance(source, settings)
     has_no_logprobs = facts["logprobs_mode"] == NO_LOGPROBS
     if source.endswith(".parquet"):
-        frame = complete_generations(
-            read_columns(source, GENERATIONS, _REQUIRED_BARE if has_no_logprobs else _REQUIRED)
-        )
-        has_samples = "sample" in pl.read_parquet_schema(source)
+        required_columns = _REQUIRED_WITHOUT_LOGPROBS if has_no_logprobs else _REQUIRED
+        frame = complete_generations(read_columns(source, GENERATIONS, required_columns))
+        has_sample_column = "sample" in pl.read_parquet_schema(source)
     else:
-        frame, has_samples = _read_log(source, has_no_logprobs, items), False
-    refuse_rows(frame, source, _build_checks(settings["samples"], has_samples))
+        frame = _read_log(source, has_no_logprobs, items)
+        has_sample_column = False  # the order of a log's responses numbers the samples of an item
+    refuse_rows(frame, source, _build_checks(settings["samples"], has_sample_column))
     if has_no_logprobs:
         must = f"must be null, because models.{settings['model']}.source_logprobs_mode is {NO_LOGPROBS}"
         for name in _STEPS:
@@ -122,11 +122,17 @@ def _read_log(source: str, has_no_logprobs: bool, items: pl.DataFrame) -> pl.Dat
 
 
 def _match_questions(frame: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-    """Replace ids with the ids of items with the same question, or null; repeated questions are matched in id order."""
+    """Replace a log's ids with those of the items with the same question, null without one.
+
+    If several items have the same question, the first id of the log gets the first of them, and so on. If no question
+    matches, the log's ids stay, so that the error about them names them.
+    """
     key = {"question": pl.col("question").str.strip_chars(), "repeat": pl.col("item_id").rank("dense").over("question")}
-    ids = items.select("question", "item_id").with_columns(**key).rename({"item_id": "of_study"})
-    matched = frame.with_columns(**key).join(ids, on=list(key), how="left", maintain_order="left", nulls_equal=False)
-    return frame if matched["of_study"].is_null().all() else matched.with_columns(item_id="of_study")
+    study_ids = items.select("question", "item_id").with_columns(**key).rename({"item_id": "study_id"})
+    matched = frame.with_columns(**key).join(
+        study_ids, on=list(key), how="left", maintain_order="left", nulls_equal=False
+    )
+    return frame if matched["study_id"].is_null().all() else matched.with_columns(item_id="study_id")
 
 
 def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:
@@ -147,9 +153,10 @@ def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def build_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
-    """The provenance of imported traces; `sampling` is "unknown" unless the file states it.
+    """The provenance of imported traces: what the file states, the study's settings, and the file's own model.
 
-    Raises InputError if neither the file nor the settings state the kind of log-probabilities.
+    `sampling` is "unknown" unless the file states it. Raises InputError if neither the file nor the settings state the
+    kind of log-probabilities.
     """
     try:
         file_provenance = read_provenance(source)
@@ -181,12 +188,15 @@ def build_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
     }
 
 
-def _build_checks(samples: int, has_samples: bool) -> dict[str, tuple[pl.Expr, str]]:
-    """For each column of traces an expression that is true for unusable rows, and the rule that they break."""
+def _build_checks(samples: int, has_sample_column: bool) -> dict[str, tuple[pl.Expr, str]]:
+    """For each column of traces an expression that is true for unusable rows, and the rule that they break.
+
+    Without a column `sample`, too many responses to an item are reported by the item, since the file has no number.
+    """
     steps = pl.col("token_logprobs").list.len()
     reason = pl.col("finish_reason")
     too_many = f"must be below generation.samples, {samples}"
-    if not has_samples:
+    if not has_sample_column:
         too_many = f"must occur once per sample; there are {samples} (generation.samples)"
     is_inexact = reason.str.strip_chars().str.to_lowercase().is_in(_INEXACT_REASONS) & ~reason.is_in(["stop", "length"])
     checks = {
@@ -198,7 +208,7 @@ def _build_checks(samples: int, has_samples: bool) -> dict[str, tuple[pl.Expr, s
     checks["n_tokens"] = (pl.col("n_tokens") != steps, "must be the number of steps in token_logprobs")
     after_the_end = pl.col("trace_start") > steps
     checks["trace_start"] = (after_the_end, "must be at most the number of steps in token_logprobs")
-    checks["sample" if has_samples else "item_id"] = (pl.col("sample") >= samples, too_many)
+    checks["sample" if has_sample_column else "item_id"] = (pl.col("sample") >= samples, too_many)
     return checks
 
 
@@ -212,18 +222,16 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, d
     nullable_by_column = {"item_id": False, "label": True}
     if source.endswith(".parquet"):
         labels = read_columns(source, LABELS, nullable_by_column)
-        has_samples = "sample" in pl.read_parquet_schema(source)
+        has_sample_column = "sample" in pl.read_parquet_schema(source)
     else:
         table = read_label_file(Path(source), _LABEL_COLUMNS)
         labels = convert_columns(table, source, LABELS, nullable_by_column)
-        has_samples = "sample" in table.columns
-    if has_samples:
-        refuse_rows(
-            labels, source, {"sample": (has_unknown_sample(responses), "must belong to a response of the model")}
-        )
-    refuse_rows(
-        labels, source, {"item_id": (has_unknown_sample(responses), "must not occur more often than it has responses")}
-    )
+        has_sample_column = "sample" in table.columns
+    is_unknown = has_unknown_sample(responses)
+    if has_sample_column:
+        refuse_rows(labels, source, {"sample": (is_unknown, "must belong to a response of the model")})
+    # Without the column, rows are numbered by their order, so too many rows are reported by the item.
+    refuse_rows(labels, source, {"item_id": (is_unknown, "must not occur more often than it has responses")})
     labels, n_unused = select_items(labels, responses["item_id"], source)
     frame = responses.select(SAMPLE).join(
         add_missing_columns(labels, LABELS), on=SAMPLE, how="left", maintain_order="left"
@@ -239,9 +247,9 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, d
 def import_pass(responses: pl.DataFrame, source: str, requery: EnginePass) -> tuple[pl.DataFrame, int]:
     """The rows of a pass (a model's second run, over its responses) from a file, and the number of skipped rows.
 
-    `responses` has the columns RESPONSE. The rows are a frame of `requery.contract`, the contract of the pass's files,
-    in the order of the responses; a response may have no row. Rows for items without a response are skipped. Raises
-    InputError for an unusable value.
+    `responses` has the columns RESPONSE, `requery` declares the pass. The rows are a frame of its contract, in the
+    order of the responses; a response may have no row. Rows for items without a response are skipped. Raises InputError
+    for an unusable value.
     """
     contract = requery.contract
     nullable_by_column = {}
@@ -264,6 +272,7 @@ def import_pass(responses: pl.DataFrame, source: str, requery: EnginePass) -> tu
 
 
 def _check_numbers(contract: Contract) -> Iterator[tuple[str, tuple[pl.Expr, str]]]:
+    """Yield each column of numbers with an expression that is true for impossible values, and the rule they break."""
     for column in contract.columns:
         if column.unit in _LIMITS and _has_floats(column.dtype):
             low, high = _LIMITS[column.unit]
@@ -283,6 +292,7 @@ def _is_outside(values: pl.Expr, dtype: Dtype | DataTypeClass, low: float, high:
 
 
 def _check_lengths(requery: EnginePass) -> Iterator[tuple[str, tuple[pl.Expr, str]]]:
+    """Yield the pass's columns whose lists must be as long as another's, with an expression and the rule, as above."""
     for first, *names in requery.alike:
         for name in names:
             differs = pl.col(first).list.len().ne_missing(pl.col(name).list.len())

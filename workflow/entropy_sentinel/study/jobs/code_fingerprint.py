@@ -24,8 +24,8 @@ _CORE = "core"
 # The code with which a family of signals asks the model again, in a folder of this name: the version of its pass
 # stands for it.
 _REQUERY = "requery"
-# Kinds of declarations whose code runs in the jobs that import their catalogue. Signals have jobs of their own, and a
-# version stands for the code of models, judges and formats.
+# Kinds of declarations whose code runs in the jobs that import their catalogue, the module that loads them all by name.
+# Signals have jobs of their own, and a version stands for the code of models, judges and formats.
 _RUN_WITH_CATALOGUE = {"features", "estimators", "statistics", "outputs"}
 # Kinds whose declaring functions lead to code of other jobs: rules name the functions of an analysis themselves.
 _RUN_ELSEWHERE = {"analyses", "judges", "models", "formats", "prompts", "judge_prompts", "benchmarks", "commands"}
@@ -62,7 +62,7 @@ def fingerprint_code(*modules: str) -> list[str]:
         if path not in units and path != _ROOT / _CORE and path.name != _REQUERY:
             units[path], imports = _read_unit(path)
             queue.extend(imports)
-    return sorted(f"{_format_place(path)} {digest}" for path, digest in units.items())
+    return sorted(f"{_format_path(path)} {digest}" for path, digest in units.items())
 
 
 @cache
@@ -72,13 +72,13 @@ def _find_extension_paths() -> dict[str, Path]:
     return {name: file.parent if file.name == "__init__.py" else file for name, file in files}
 
 
-def _format_place(place: Path) -> str:
-    """A unit's path: below this package, or for an extension with the extension's name."""
+def _format_path(path: Path) -> str:
+    """A path below this package, `study/jobs`, or below an extension, whose name begins it, `mine/tables`."""
     for name, top in _find_extension_paths().items():
-        if top in (place, *place.parents):
+        if top in (path, *path.parents):
             folder = Path() if top == _ROOT else Path(*name.split("."))
-            return (folder / place.relative_to(top)).as_posix()
-    raise AssertionError(f"{place} is in no extension")
+            return (folder / path.relative_to(top)).as_posix()
+    raise AssertionError(f"{path} is in no extension")
 
 
 def _find_unit(module: str) -> Path:
@@ -107,11 +107,14 @@ def _try_find_unit(module: str) -> Path | None:
 
 
 @cache
-def _read_unit(place: Path) -> _Unit:
-    """The unit at `place`, with data folders below it; folders with Python files are units of their own."""
+def _read_unit(path: Path) -> _Unit:
+    """The hash and the imports of the unit at `path`, a file, or a folder with the data folders below it.
+
+    Folders with Python files are units of their own.
+    """
     digest, imports = hashlib.sha256(), set[Path]()
-    for file in _list_files(place):
-        digest.update(_format_place(file).encode())
+    for file in _list_files(path):
+        digest.update(_format_path(file).encode())
         content = file.read_bytes()
         if file.suffix == ".py":
             code = compile(content, file.name, "exec", dont_inherit=True, optimize=2)
@@ -123,30 +126,31 @@ def _read_unit(place: Path) -> _Unit:
                 imports |= set(filter(None, map(_try_find_unit, _find_extension_imports(code, _name_package(file)))))
         else:
             digest.update(content)
-    return _Unit(digest.hexdigest()[:12], frozenset(imports - {place}))
+    return _Unit(digest.hexdigest()[:12], frozenset(imports - {path}))
 
 
-def _list_files(place: Path) -> Iterator[Path]:
-    """Yield the files of a unit; a folder in it with Python files of its own is another unit."""
-    if place.is_file():
-        yield place
+def _list_files(path: Path) -> Iterator[Path]:
+    """Yield the files of the unit at `path`; a folder in it with Python files of its own is another unit."""
+    if path.is_file():
+        yield path
         return
-    for path in sorted(place.iterdir()):
-        if path.is_dir():
-            is_read = path.name not in _NOT_CODE and not path.name.startswith(("_", "."))
-            if is_read and not any(path.glob("*.py")):
-                yield from _list_files(path)
-        elif path.suffix not in _NOT_READ:
-            yield path
+    for entry in sorted(path.iterdir()):
+        if entry.is_dir():
+            is_read = entry.name not in _NOT_CODE and not entry.name.startswith(("_", "."))
+            if is_read and not any(entry.glob("*.py")):
+                yield from _list_files(entry)
+        elif entry.suffix not in _NOT_READ:
+            yield entry
 
 
 def _describe_behaviour(code: CodeType) -> Iterator[str]:
-    """The behaviour of a compiled module, without line numbers."""
-    # The compiler leaves a NOP where a docstring stood: the places of handlers are counted from the end.
+    """Yield texts that together describe the behaviour of compiled code, without line numbers."""
+    # The compiler leaves a NOP where a docstring stood: it is left out, and the offsets of exception handlers are
+    # counted from the end.
     steps = code.co_code
     if _NOP in steps:
-        pairs = [steps[place : place + 2] for place in range(0, len(steps), 2)]
-        steps = b"".join(step for step in pairs if step != _NOP)
+        instructions = [steps[offset : offset + 2] for offset in range(0, len(steps), 2)]
+        steps = b"".join(instruction for instruction in instructions if instruction != _NOP)
     if code.co_exceptiontable:
         size = len(code.co_code)
         for entry in dis.Bytecode(code).exception_entries:  # type: ignore[attr-defined]  # typeshed lacks it
@@ -164,7 +168,7 @@ def _describe_behaviour(code: CodeType) -> Iterator[str]:
 def _find_imports(code: CodeType) -> Iterator[str]:
     """Yield the modules that compiled code of the package imports anywhere, by their full names.
 
-    It imports no extension by name, but a catalogue has the declarations of all.
+    It imports no extension by name, but a catalogue, such as `load_entries("features")`, loads the declarations of all.
     """
     for name in code.co_names:
         package, *inner = name.split(".")
@@ -184,21 +188,28 @@ def _find_imports(code: CodeType) -> Iterator[str]:
 
 
 def _name_package(file: Path) -> str:
-    """The name of the package that has a file of an extension."""
-    return ".".join(_format_place(file.parent if file not in _find_extension_paths().values() else file).split("/"))
+    """The name of the package that has a file of an extension, or of the module that is the whole extension."""
+    is_whole_extension = file in _find_extension_paths().values()
+    path = _format_path(file if is_whole_extension else file.parent)
+    return path.replace("/", ".")
 
 
 def _find_extension_imports(code: CodeType, package: str) -> Iterator[str]:
-    """Yield the modules that compiled code of an extension imports anywhere, and names that may be modules in them."""
+    """Yield the modules that compiled code of an extension imports anywhere, and names that may be modules in them.
+
+    `package` is the extension's package, from which relative imports count.
+    """
     steps = []
     if _IMPORT in code.co_code[::2]:  # most functions import nothing
         steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    # An import is three instructions: load the number of leading dots, load the imported names, IMPORT_NAME module.
     for level, names, step in zip(steps, steps[1:], steps[2:], strict=False):
         if step.opname == "IMPORT_NAME":
             module = resolve_name("." * level.argval + step.argval, package)
-            inner = [f"{module}.{name}" for name in names.argval or ()]
-            yield from inner
-            if module != _ROOT.name and not (inner and all(map(_try_find_unit, inner))):
+            possible_modules = [f"{module}.{name}" for name in names.argval or ()]
+            yield from possible_modules
+            imports_only_modules = possible_modules and all(map(_try_find_unit, possible_modules))
+            if module != _ROOT.name and not imports_only_modules:
                 yield module
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and not (code.co_name == "<module>" and constant.co_name in _RUN_ELSEWHERE):

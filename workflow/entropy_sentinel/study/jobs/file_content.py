@@ -30,12 +30,13 @@ def add_content(
     recorded_params: Sequence[str] | None,
     recorded_checksums: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    """`settings` of the job that reads `files`, with the SHA-256 of their concatenation as `content`.
+    """`settings` of the job that reads `files`, with the SHA-256 of each of them as `content`.
 
     `content` is omitted if there is no file or a large one. It is also omitted if Snakemake has recorded that the
     output was made with exactly these settings from this content: results older than `content` remain valid.
     """
-    checksums, recorded = [], []
+    checksums: list[str] = []
+    recorded: list[str | None] = []
     for file in files:
         if not Path(file).is_file():
             return settings
@@ -63,7 +64,10 @@ def read_recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[di
 
 @cache
 def compute_checksum(file: str, *_: int) -> str:
-    """The checksum as Snakemake writes it, cached by size and dates: Snakemake asks for settings twice."""
+    """The SHA-256 of a file as Snakemake writes it, `sha256:...`.
+
+    It is cached by the further arguments, size and dates, because Snakemake asks for settings twice.
+    """
     with open(file, "rb") as stream:
         return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
 
@@ -99,7 +103,7 @@ def can_reproduce_items(settings: Mapping[str, Any], output: str) -> bool | None
 
 @cache
 def _compare_items(settings: str, output: str, *_: int) -> bool:
-    """Whether settings, as JSON, give the items of `output`; cached by the files' ages."""
+    """Whether settings, as JSON, give the items of `output`; cached by the further arguments, the files' dates."""
     decoded = json.loads(settings)
     try:
         items, _left_out = read_items(read_local_rows(decoded["path"]), decoded, decoded["path"])

@@ -84,6 +84,7 @@ class Ownership:
     def _is_free(self, has_locks: bool) -> bool:
         """Whether the last owner has ended, if its lock is free."""
         owner = _read_owner(self.folder)
+        # On this machine, a living owner would still hold the lock.
         is_local = has_locks and owner.get("machine") == _read_machine_id()
         return not owner or is_local or self._is_silent()
 
@@ -133,6 +134,7 @@ class Ownership:
                 log.warning("%s: %s", self.folder / _OWNER, error)
 
     def _write(self, sign: int) -> None:
+        """Write this process as the owner, with a number that changes as its sign of life."""
         owner = {"process": os.getpid(), "host": os.uname().nodename, "machine": _read_machine_id(), "sign": sign}
         with whole_file(self.folder / _OWNER) as partial:
             partial.write_text(json.dumps(owner | {"slurm_job": os.environ.get("SLURM_JOB_ID")}))

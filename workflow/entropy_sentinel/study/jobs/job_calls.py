@@ -50,13 +50,11 @@ def check_rule(rule: Any, function: str) -> None:
     if any("unpack" in getattr(file, "flags", ()) for file in rule.input):
         missing = []  # each job names its own inputs
     accepted_names = {*required, *optional}
-    unknown = (
-        []
-        if parameters.accepts_any_input or "files" in accepted_names
-        else [name for name in inputs if name not in accepted_names]
-    )
+    unknown = []
+    if not parameters.accepts_any_input and "files" not in accepted_names:
+        unknown = [name for name in inputs if name not in accepted_names]
     unknown += [name for name in params if name not in accepted_names and not _SNAKEMAKE_PARAMS.fullmatch(name)]
-    if not accepted_names & {"output", "outputs", "folder"}:
+    if not accepted_names & {"output", "outputs", "folder"}:  # otherwise the function finds all outputs
         unknown += [name for name in outputs if not accepted_names & {name, _name_output(name)}]
     problems = [f"the rule has no input, output, parameter or wildcard '{name}'" for name in missing]
     problems += [f"the function has no parameter '{name}'" for name in unknown]
@@ -95,6 +93,7 @@ def _read_definitions(file: str) -> dict[str, _Parameters]:
 def _read_parameters(function: ast.FunctionDef) -> _Parameters:
     arguments = function.args
     positional = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    # Python has the defaults of the last positional parameters only.
     n_required = len(positional) - len(arguments.defaults)
     required, optional = positional[:n_required], positional[n_required:]
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):

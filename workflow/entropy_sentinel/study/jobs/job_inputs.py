@@ -16,10 +16,11 @@ def check_inputs(paths: Iterable[str]) -> None:
     Files elsewhere, and facts that a file does not record, are not checked. Raises DamagedFileError for damaged files.
     """
     for path in paths:
-        folder = _split_below_results(path)[1:2]
+        folder = _split_below_results(path)[1:2]  # of results/<study>/<folder>/...
         stage = folder[0] if folder and folder[0] in STAGE_FOLDERS else Path(path).stem
         for name, expected_name in parse_study_path(path).items():
             for owner in read_owners(path, name, stage):
+                # Paths have the file name of a training group, which for a large group is shorter than its name.
                 owner_name = group_file(owner) if name == "group" else owner
                 if owner_name != expected_name:
                     raise ContractError(
@@ -34,6 +35,7 @@ def parse_study_path(path: str) -> dict[str, str]:
     if len(folders) < 2:
         return {}
     root = str(Path(path)).removesuffix("/".join(folders))
+    # Each attribute of a layout is a template, such as results/<study>/labels/{judge}/{model}/{benchmark}.parquet.
     for template in vars(StudyLayout(folders[0], root)).values():
         pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(template))
         match = re.fullmatch(pattern, path)

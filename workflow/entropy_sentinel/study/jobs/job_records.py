@@ -54,7 +54,10 @@ _Persistence = Any
 
 
 class StudyRecords:
-    """The records of the jobs of a study in `folder`, by output; None is the record of an output that was accepted."""
+    """The records of the jobs of a study in `folder`, by output, each a dict with Snakemake's fields (`_FIELDS`).
+
+    None is the record of an output that the user has told Snakemake to accept as it is.
+    """
 
     def __init__(self, folder: str) -> None:
         self.path, self._folder = Path(folder, RECORDS_FILE), f"{folder}/"
@@ -63,7 +66,7 @@ class StudyRecords:
         self._printed_lines: set[str] = set()
 
     def add(self, outputs: Sequence[str], record: Mapping[str, Any] | None) -> None:
-        """Append the record of a job that has made these outputs; None makes Snakemake ignore their differences."""
+        """Append the record of a job that has made these outputs; None marks them as accepted as they are."""
         outputs = [output for output in outputs if output.startswith(self._folder)]
         if not outputs:
             return
@@ -105,6 +108,7 @@ class StudyRecords:
             self._n_lines = len(lines)
 
     def _read(self) -> dict[str, dict[str, Any] | None]:
+        """The records by output, read from the file once."""
         if self._records is None:
             self._records = {}
             for entry in self._entries():
@@ -112,7 +116,10 @@ class StudyRecords:
         return self._records
 
     def _entries(self) -> Iterator[dict[str, Any]]:
-        """Yield the records in the file, with this folder's place filled in; damaged ones are skipped."""
+        """Yield the lines of the file as dicts, `outputs` and `record`, with this folder for the placeholder.
+
+        Damaged lines are skipped.
+        """
         try:
             lines = self.path.read_text().splitlines()
         except OSError:
@@ -138,46 +145,52 @@ def remember_jobs(
 ) -> None:
     """Let Snakemake write its records to `records` as well, and read them there where it has none.
 
-    `persistence` is its class for records, `make_record` makes one, and `version` is that of their format.
+    It replaces four methods of `persistence`, Snakemake's class Persistence, which keeps its records. `make_record`
+    makes such a record, and `version` is that of their format.
     """
-    metadata, has_metadata = persistence.metadata, persistence.has_metadata
-    finished, cleanup_metadata = persistence.finished, persistence.cleanup_metadata
-    # Made up for files that Snakemake has no record of, and that must be rebuilt: their parameters then differ.
-    inferred: dict[str, _Record] = {}
+    snakemake_metadata = persistence.metadata
+    snakemake_has_metadata = persistence.has_metadata
+    snakemake_finished = persistence.finished
+    snakemake_cleanup_metadata = persistence.cleanup_metadata
+    # Records for files that Snakemake has none of and that must be rebuilt: it rebuilds them because no job has the
+    # parameters of such a record.
+    rebuilding_records: dict[str, _Record] = {}
 
-    def find_metadata(self: _Persistence, target: Any) -> _Record | None:
-        found = metadata(self, target)
-        if found is None:
-            record = records.recover(str(target))
-            return inferred.get(str(target)) if record is None else make_record(**record)
-        return found
+    def metadata_or_study_record(self: _Persistence, target: Any) -> _Record | None:
+        snakemake_record = snakemake_metadata(self, target)
+        if snakemake_record is not None:
+            return snakemake_record
+        study_record = records.recover(str(target))
+        return rebuilding_records.get(str(target)) if study_record is None else make_record(**study_record)
 
-    def find_all_metadata(self: _Persistence, job: _Job) -> bool:
-        if has_metadata(self, job):
+    def has_metadata_or_study_record(self: _Persistence, job: _Job) -> bool:
+        if snakemake_has_metadata(self, job):
             return True
         for output, keys in find_differences(job, records):
             records.announce(
                 f"{Path(output).parent}: has files without metadata of Snakemake that were made with another "
                 f"{', '.join(keys)}; they are rebuilt"
             )
-            inferred[output] = make_record(params=[f"of {output}"], record_format_version=version)
-        return bool(has_metadata(self, job))
+            rebuilding_records[output] = make_record(params=[f"of {output}"], record_format_version=version)
+        return bool(snakemake_has_metadata(self, job))  # which calls `metadata`, replaced below
 
-    async def finish(self: _Persistence, job: _Job) -> None:
-        await finished(self, job)
+    async def finish_and_record(self: _Persistence, job: _Job) -> None:
+        await snakemake_finished(self, job)
         self._clear_cache()
-        record = metadata(self, job.output[0]) if job.output else None
+        record = snakemake_metadata(self, job.output[0]) if job.output else None
         if record is not None:
             records.add([str(output) for output in job.output], dict(record.items()))
 
-    def clean_up(self: _Persistence, target: Any) -> bool:
-        is_recorded = find_metadata(self, target) is not None
+    def cleanup_both_records(self: _Persistence, target: Any) -> bool:
+        is_recorded = metadata_or_study_record(self, target) is not None
         if is_recorded:
             records.add([str(target)], None)
-        return bool(cleanup_metadata(self, target)) or is_recorded
+        return bool(snakemake_cleanup_metadata(self, target)) or is_recorded
 
-    persistence.metadata, persistence.has_metadata = find_metadata, find_all_metadata
-    persistence.finished, persistence.cleanup_metadata = finish, clean_up
+    persistence.metadata = metadata_or_study_record
+    persistence.has_metadata = has_metadata_or_study_record
+    persistence.finished = finish_and_record
+    persistence.cleanup_metadata = cleanup_both_records
 
 
 def find_differences(job: _Job, records: StudyRecords) -> Iterator[tuple[str, list[str]]]:
@@ -200,6 +213,7 @@ def find_differences(job: _Job, records: StudyRecords) -> Iterator[tuple[str, li
 
 
 def _find_stated_differences(settings: Mapping[str, Any], output: str) -> list[str]:
+    """The names of settings with which `output` was not made, by its provenance; [] if it cannot be read."""
     try:
         return find_different_settings(settings, read_provenance(output))
     except EntropySentinelError:
@@ -207,22 +221,26 @@ def _find_stated_differences(settings: Mapping[str, Any], output: str) -> list[s
 
 
 def find_different_settings(settings: Mapping[str, Any], provenance: Mapping[str, Any]) -> list[str]:
-    """The names of settings that the provenance of a file states, with another value."""
+    """The names of settings that the provenance of a file states, with another value than in `settings`."""
+    # The provenance of a pass (a model's second run, over its responses) has the pass's settings under `pass`.
     stated = remove_places({**provenance, **provenance.get("pass", {})})
     settings = remove_places(_to_json(settings))
     if "labelled_by" in provenance:
         stated["judge"] = provenance["labelled_by"]
-    names = stated.keys() & (_IMPORTED_KEYS if "source" in stated else settings.keys() - _IGNORED_KEYS)
-    return sorted(name for name in names if not _agrees(settings.get(name), stated[name]))
+    comparable_keys = _IMPORTED_KEYS if "source" in stated else settings.keys() - _IGNORED_KEYS
+    names = stated.keys() & comparable_keys
+    return sorted(name for name in names if not _is_same_setting(settings.get(name), stated[name]))
 
 
-def _agrees(value: Any, stated: Any) -> bool:
-    """Whether two settings agree in what both of them state."""
-    if isinstance(value, dict) and isinstance(stated, dict) and {"sampling", "weights"} & value.keys():
+def _is_same_setting(value: Any, stated: Any) -> bool:
+    """Whether a setting has the stated value; of two models' settings, only keys that both of them have count."""
+    is_model_section = isinstance(value, dict) and isinstance(stated, dict) and {"sampling", "weights"} & value.keys()
+    if is_model_section:  # an earlier version may lack keys that were added since
         return all(value[name] == stated[name] for name in value.keys() & stated.keys())
     return bool(value == stated)
 
 
 def _to_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with the types that JSON has, as in a file's provenance: lists for tuples, text keys."""
     decoded: dict[str, Any] = json.loads(json.dumps(dict(settings)))
     return decoded

@@ -74,12 +74,13 @@ def record_failures_of_groups(group_job: Any) -> None:
     Snakemake logs it for a single job, and drops it for a group.
     """
     log_error = group_job.log_error
-    if hasattr(log_error, "__wrapped__"):
+    if hasattr(log_error, "__wrapped__"):  # it is replaced already
         return
 
     @wraps(log_error)
     def record_and_log_error(self: Any, msg: str | None = None, aux_logs: Any = None, **kwargs: Any) -> None:
-        failure = _GroupFailure(msg, "external_jobid" in kwargs, dict(self.resources.items()))
+        # A job that a cluster has accepted has the cluster's id.
+        failure = _GroupFailure(msg, is_submitted="external_jobid" in kwargs, requested=dict(self.resources.items()))
         _GROUP_FAILURES[self.groupid] = failure
         log_error(self, msg, aux_logs, **kwargs)
 
@@ -141,13 +142,14 @@ class JobLines(logging.Handler):
     def _begin(self, record: _Event) -> None:
         """Remember a job that begins, and announce it if its rule takes long."""
         logs = {path: _read_stamp(path) for path in record.log}
-        job = self._jobs[record.jobid] = _Job(
-            record.rule_name, dict(record.wildcards.items()), logs, dict(getattr(record, "resources", {}).items())
-        )
+        resources = dict(getattr(record, "resources", {}).items())
+        job = _Job(record.rule_name, dict(record.wildcards.items()), logs, requested=resources)
+        self._jobs[record.jobid] = job
         if job.rule in _LONG_RULES and self._workflow.is_main_process:
             self._logger.info(f"{job.name}: begins; log: {', '.join(logs)}")
 
     def _finish(self, record: _Event) -> None:
+        """Print that a job has finished, and forget its earlier failure."""
         job = self._jobs.pop(record.job_id, None)
         if job is None or not job.logs or not self._workflow.is_main_process:
             return  # a target such as `all` has no log and does nothing
@@ -155,6 +157,7 @@ class JobLines(logging.Handler):
         self._logger.info(f"{job.name}: finished after {time.monotonic() - job.start:.0f} s")
 
     def _keep_exception(self, record: _Event) -> None:
+        """Keep the text of an error until the event of the job that failed with it."""
         self._exceptions[record.thread] = record.getMessage()
 
     def _fail(self, record: _Event) -> None:
@@ -168,7 +171,7 @@ class JobLines(logging.Handler):
         if causes:
             cause = causes[0]
         elif refusal := describe_refusal(
-            record.rule_msg, job.requested, "external_jobid" in getattr(record, "aux", {})
+            record.rule_msg, job.requested, is_submitted="external_jobid" in getattr(record, "aux", {})
         ):
             cause = refusal
         elif record.rule_msg:
@@ -200,11 +203,13 @@ class JobLines(logging.Handler):
             self._show_failure(f"group {record.groupid}", failure_text, record.aux_logs)
 
     def _show_failure(self, name: str, cause: str, logs: Sequence[str]) -> None:
+        """Print the failure of a job or group, and keep it for the end of the run."""
         line = f"FAILED {name}: {cause}" + (f"; log: {', '.join(logs)}" if logs else "")
         self.failures[name] = line
         self._logger.error(line)
 
     def _restart(self, record: _Event) -> None:
+        """Announce a job that runs again; Snakemake says so in a plain message, without an event."""
         restart = _RESTART.match(str(record.msg))
         if restart is not None:
             # A group has an id that nothing else names; its failure has just been shown.
@@ -217,6 +222,7 @@ def _is_replaced(record: _Event) -> bool:
 
 
 def _read_stamp(path: str) -> tuple[int, int] | None:
+    """A file's time of change, ns, and size, which show whether it is written again; None without it."""
     try:
         status = os.stat(path)
     except OSError:
@@ -225,7 +231,11 @@ def _read_stamp(path: str) -> tuple[int, int] | None:
 
 
 def describe_refusal(message: str | None, requested: Mapping[str, Any], is_submitted: bool) -> str | None:
-    """Why a cluster refused a job, what it was asked for, and what to do; None for other failures."""
+    """Why a cluster refused a job, what it was asked for, and what to do; None for other failures.
+
+    `message` is what Snakemake's executor says, `requested` are the job's resources. A job that `is_submitted` was
+    accepted, so it failed for another reason.
+    """
     if not message or is_submitted or not _SUBMISSION.search(message):
         return None
     # The executor's call of its command, a page of text, follows the reason.

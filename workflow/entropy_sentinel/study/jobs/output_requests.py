@@ -37,13 +37,15 @@ def check_requests(rules: Iterable[_Rule], target: str, strip_constraints: Calla
 
     @cache
     def collect_requests(all_targets: bool) -> _Requests:
+        """The requests of `target` and of all rules with outputs; with `all_targets`, those of every rule."""
         requesters = [rule for rule in all_rules if all_targets or rule.output or rule.name == target]
         return _Requests(requesters, outputs, strip_constraints)
 
     for rule in all_rules:
-        missing = collect_requests(False).find_missing(rule)
-        if missing == outputs[rule.name] != []:
-            missing = collect_requests(True).find_missing(rule)
+        missing = collect_requests(all_targets=False).find_missing(rule)
+        has_no_request = bool(missing) and missing == outputs[rule.name]
+        if has_no_request:
+            missing = collect_requests(all_targets=True).find_missing(rule)
         # A rule without any requested output is not used by the study.
         if missing and len(missing) < len(outputs[rule.name]):
             raise ConfigError(
@@ -88,6 +90,7 @@ class _Requests:
         found = []
         for rule, function in self._functions:
             for wildcards in self._list_requested_wildcards(rule):
+                # Once for each function and wildcards, so that the caller's loop ends.
                 call = (id(function), frozenset(wildcards.items()))
                 if call in self._called:
                     continue
@@ -103,7 +106,7 @@ class _Requests:
         return bool(found)
 
     def _list_requested_wildcards(self, rule: _Rule) -> Iterator[dict[str, str]]:
-        """Yield the wildcards of a rule by the requests for its files; an open one has its own name in braces."""
+        """Yield the values of wildcards with which a rule's files are requested; `{name}` if a request sets none."""
         for output in self._outputs[rule.name]:
             parts = tuple(output.split("/"))
             names = {name: f"{{{name}}}" for name in _WILDCARD.findall(output)}
@@ -120,20 +123,24 @@ class _Requests:
         return self._is_requested_cache[pattern]
 
     def _find_matching(self, pattern: str) -> Iterator[tuple[_Request, dict[str, str]]]:
-        """Yield requests of files of this pattern, and the text that their wildcards then have."""
+        """Yield requests of files of this pattern, each with the text of its wildcards (`_bind_wildcards`)."""
         parts = tuple(pattern.split("/"))
-        number, name = _index_key(parts)
-        places = (
-            [place for place in self._requests if place[0] == number] if not name else [(number, name), (number, "")]
-        )
-        for place in places:
-            for request in self._requests.get(place, ()):
+        n_parts, file_name = _index_key(parts)
+        if file_name:
+            keys = [(n_parts, file_name), (n_parts, "")]
+        else:  # a file name with wildcards may be any
+            keys = [key for key in self._requests if key[0] == n_parts]
+        for key in keys:
+            for request in self._requests.get(key, ()):
                 bound = _bind_wildcards(parts, request.parts)
                 if bound is not None:
                     yield request, bound
 
     def _is_needed(self, request: _Request, bound: Mapping[str, str]) -> bool:
-        """Whether a target makes the request, or a rule whose files with these wildcards are requested."""
+        """Whether a target makes the request, or a rule whose files with these wildcards are requested.
+
+        `bound` has the text of the request's wildcards. A rule without outputs is a target.
+        """
         outputs = self._outputs[request.rule.name]
         return not outputs or any(
             self.is_requested(_WILDCARD.sub(lambda found: bound.get(found[1], found[0]), output)) for output in outputs
@@ -141,6 +148,7 @@ class _Requests:
 
 
 def _index_key(parts: tuple[str, ...]) -> tuple[int, str]:
+    """The number of a pattern's parts and its file name, which is "" if it has wildcards."""
     return len(parts), "" if "{" in parts[-1] else parts[-1]
 
 
@@ -176,5 +184,5 @@ def _compile_pattern(part: str) -> re.Pattern[str]:
         names.add(name)
         return f"(?P<{name}>.+)"
 
-    pieces = _WILDCARD.split(part)
-    return re.compile("".join(group(piece) if place % 2 else re.escape(piece) for place, piece in enumerate(pieces)))
+    pieces = _WILDCARD.split(part)  # texts, and at every second place the name of a wildcard
+    return re.compile("".join(group(piece) if index % 2 else re.escape(piece) for index, piece in enumerate(pieces)))

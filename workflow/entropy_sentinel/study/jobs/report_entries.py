@@ -19,13 +19,16 @@ _SUFFIXES = {
     "table": (".html", ".md"),
     "page": (".html", ".png", ".svg", ".pdf", ".csv", ".txt", ".md"),
 }
-_ALL_DIGITS = ".csv"
+_UNROUNDED_SUFFIX = ".csv"
 _SUBCATEGORIES = {"figure": "Figures", "table": "Tables", "page": "Pages"}
 _WILDCARD = re.compile(r"\{(\w+)[^}]*\}")
 
 
 class ReportEntry(NamedTuple):
-    """A file of the report: its place among the outputs of its rule, where the report lists it, and its caption."""
+    """A file of the report: its place among the outputs of its rule, where the report lists it, and its caption.
+
+    The report lists it under `category` and `subcategory`, and `labels` are its columns there.
+    """
 
     place: int
     category: str
@@ -39,7 +42,7 @@ def list_report_entries(
 ) -> list[ReportEntry]:
     """The report's entries for the `outputs` of one rule of the analysis `name`, which may have wildcards.
 
-    `label` is the study's; `template` is the text of the captions, with the name `exhibit` for what is shown.
+    `label` is the study's name in the report; `template` is the Jinja text of the captions, which reads `exhibit`.
     """
     category = name.replace("_", " ").capitalize()
     entries = []
@@ -48,14 +51,20 @@ def list_report_entries(
         if not _is_displayed(output, kind, outputs):
             continue
         title = _make_title(Path(output), kind, analysis)
-        wildcards = {found: f"{{{found}}}" for found in _WILDCARD.findall(output)}
+        # Snakemake fills `{model}` with the wildcard's value.
+        wildcards = {wildcard: f"{{{wildcard}}}" for wildcard in _WILDCARD.findall(output)}
         exhibit = {"place": place, "kind": kind, "title": title, "label": label, "tells": analysis.TELLS}
-        caption = f"{{% set exhibit = {json.dumps(exhibit)} %}}\n{template}"
         labels = {"Exhibit": title, **wildcards}
         if kind == "table":
-            labels["Rounded"] = "no" if output.endswith(_ALL_DIGITS) else "yes"  # a switch, whose first value is yes
-        entries.append(ReportEntry(place, category, _SUBCATEGORIES[kind], labels, caption))
+            # The report shows a label with two values as a switch, which is at `yes` first.
+            labels["Rounded"] = "no" if output.endswith(_UNROUNDED_SUFFIX) else "yes"
+        entries.append(ReportEntry(place, category, _SUBCATEGORIES[kind], labels, _write_caption(exhibit, template)))
     return entries
+
+
+def _write_caption(exhibit: Mapping[str, object], template: str) -> str:
+    """The template with a line of Jinja before it that sets its variable `exhibit`."""
+    return f"{{% set exhibit = {json.dumps(exhibit)} %}}\n{template}"
 
 
 def _find_kind(output: str) -> str:
@@ -64,12 +73,15 @@ def _find_kind(output: str) -> str:
 
 
 def _is_displayed(output: str, kind: str, outputs: Sequence[str]) -> bool:
-    """Whether a file is for people, and the best of those with its name."""
+    """Whether the report shows a file of one of the `outputs`; of formats of an exhibit, only the preferred one.
+
+    A table is shown twice: rounded, and with all digits as CSV.
+    """
     path = Path(output)
     # Published values are part of the table that they are compared with.
     if path.stem.endswith("_published"):
         return False
-    if kind == "table" and path.suffix == _ALL_DIGITS:
+    if kind == "table" and path.suffix == _UNROUNDED_SUFFIX:
         return True
     if path.suffix not in _SUFFIXES[kind]:
         return False
@@ -80,7 +92,8 @@ def _is_displayed(output: str, kind: str, outputs: Sequence[str]) -> bool:
 def _make_title(path: Path, kind: str, analysis: Analysis) -> str:
     """The heading of an exhibit, `Table 2: Errors by model`; or what a page tells."""
     if kind == "page":
-        if path.suffix == ".html" and analysis.PAGE and str(path).endswith(analysis.PAGE):
+        is_main_page = path.suffix == ".html" and analysis.PAGE and str(path).endswith(analysis.PAGE)
+        if is_main_page:
             return analysis.TELLS[:1].upper() + analysis.TELLS[1:] if analysis.TELLS else "Report"
         return path.stem.replace("_", " ").capitalize()
     titles: Mapping[str, str] = analysis.TABLES if kind == "table" else analysis.FIGURES

@@ -50,10 +50,14 @@ def compute_reuse_key(stage: str, settings: Mapping[str, Any], *content: Any) ->
 
 
 def remove_places(value: Any) -> Any:
-    """Settings without the paths of local weights, which have a fingerprint, and of the hub's cache."""
+    """Settings without the paths of local weights, which have a fingerprint, and of the hub's cache.
+
+    So the key of an output does not change when weights are moved. Nested sections and lists are treated alike.
+    """
     if isinstance(value, Mapping):
         settings = {name: remove_places(item) for name, item in value.items()}
         for place, fingerprint in _FINGERPRINTED_KEYS:
+            # `weights` is a path only of a local model; else it is an id on the hub, which stays.
             if settings.get(fingerprint) and (place != "weights" or settings.get("local")):
                 settings.pop(place, None)
         if isinstance(environment := settings.get("environment"), dict):
@@ -103,7 +107,11 @@ def find_output(
     rows: pl.DataFrame | None = None,
     identity: str | None = None,
 ) -> Path | None:
-    """The file that `reuse_output` copies, None if there is none; without `rows`, by its provenance alone."""
+    """The file of another study or of the store with the key of `output`, None if there is none.
+
+    With `rows`, it must be whole and have exactly these responses; without, only its provenance is read. Outputs of
+    earlier versions have no key: they count by their `identity`.
+    """
     store_path = _find_store_path(key, contract.stage)
     # A folder of the store that this user may not read has no file; `Path.exists` would raise an error.
     store_files = [store_path] if store_path is not None and os.path.exists(store_path) else []
@@ -111,6 +119,7 @@ def find_output(
         try:
             provenance = read_provenance(path)
             has_key = provenance.get(REUSE_KEY, "") == key
+            # Outputs of earlier versions have no key but their `identity`. Imported files (`source`) never have one.
             is_older = not {REUSE_KEY, "source"} & provenance.keys() and provenance.get("identity", "") == identity
             if (has_key or is_older) and (rows is None or _has_rows(path, contract, rows)):
                 return path
@@ -154,21 +163,24 @@ def share_output(output: str, key: str, stage: str) -> None:
             if source.exists():
                 with whole_file(path.with_suffix(suffix)) as partial:
                     shutil.copyfile(source, partial)
+                    # Those who may read the store may read the file; only this user may write it.
                     partial.chmod(_store_mode() & 0o444 | 0o200)
     except OSError as error:
         log.warning("%s is not shared: %s", output, error)
 
 
 def _make_folders(folder: Path) -> None:
-    """Create the folders of the store below its own, with its permissions, whatever the umask."""
+    """Create `folder`, which is in the store, with the store's permissions, whatever the umask."""
     root = Path(os.environ[STORE_VARIABLE])
-    for missing in reversed([one for one in (folder, *folder.parents) if root in one.parents and not one.exists()]):
-        with suppress(FileExistsError):
-            missing.mkdir()
-            missing.chmod(_store_mode())
+    missing_folders = [path for path in (folder, *folder.parents) if root in path.parents and not path.exists()]
+    for missing_folder in reversed(missing_folders):  # from the outermost
+        with suppress(FileExistsError):  # another job has just made it
+            missing_folder.mkdir()
+            missing_folder.chmod(_store_mode())
 
 
 def _store_mode() -> int:
+    """The permissions of the store's folder."""
     return Path(os.environ[STORE_VARIABLE]).stat().st_mode & 0o7777
 
 
@@ -178,6 +190,7 @@ def has_store() -> bool:
 
 
 def _find_store_path(key: str, stage: str) -> Path | None:
+    """The path in the store of the output with this key; None without a store."""
     store = os.environ.get(STORE_VARIABLE)
     return Path(store, stage, key[:2], f"{key}.parquet") if store else None
 

@@ -32,14 +32,16 @@ def find_reusable(config: Config) -> dict[tuple[str, str], Path]:
     for model, benchmark in product(config.run.models, config.run.benchmarks):
         output = Path(layout.generations.format(model=model, benchmark=benchmark))
         settings = generation_settings(config, model, benchmark)
-        if output.exists() or are_imported(settings) or not (has_store() or any(list_sibling_files(output, study))):
+        if output.exists() or are_imported(settings):
+            continue
+        if not has_store() and not any(list_sibling_files(output, study)):  # nothing to copy from
             continue
         if benchmark not in items_by_benchmark:
             items_by_benchmark[benchmark] = _find_items(config, benchmark)
         items = items_by_benchmark[benchmark]
         if items is None:
             continue
-        if have_weights(settings) and not settings["local"]:
+        if have_weights(settings) and not settings["local"]:  # on the hub: the key of the responses has the commit
             commit = _find_commit(study, settings)
             settings = cast(VllmSettings, {**settings, "commit": commit})
         key = compute_reuse_key(GENERATIONS.stage, settings, _read_questions(str(items), items.stat().st_mtime_ns))
@@ -88,7 +90,7 @@ def _open_records(study: str) -> StudyRecords:
 
 @cache
 def _read_questions(items: str, _: int) -> list[tuple[Any, ...]]:
-    """The ids and questions of a file of items, cached by its age."""
+    """The ids and questions of a file of items, cached by the second argument, its date; [] if it cannot be read."""
     try:
         return BENCHMARKS.read(items, ["item_id", "question"]).rows()
     except EntropySentinelError:

@@ -30,12 +30,15 @@ from entropy_sentinel.study.jobs.job_records import StudyRecords
 
 @dataclass(frozen=True)
 class StudyFiles:
-    """The files of a study: `stages` gives every file of a stage with the files that it is made from."""
+    """The files of a study: `stages` gives every file of a stage with the files that it is made from.
+
+    `axes` has all values of each wildcard of the paths, such as the models for `{model}`.
+    """
 
     records: StudyRecords
     stages: Mapping[str, Mapping[Path, Sequence[Path]]]
     axes: Mapping[str, Sequence[str]]
-    # For stages whose files combine others: the column that identifies them, and the axis it must match.
+    # By stage whose files combine others: the column that identifies these, and the axis whose values it must have.
     gathered_columns: Mapping[str, Mapping[str, str]]
 
     @cached_property
@@ -116,12 +119,16 @@ class StudyFiles:
             return False
 
     def _list_readable(self, stage: str) -> list[Path]:
+        """The existing files of a stage that are not damaged."""
         return [
             path for path in self.stages[stage] if path in self.modification_times and path not in self.damaged_files
         ]
 
     def _list_incomplete(self, stage: str, columns: Mapping[str, str]) -> Iterator[Path]:
-        """Yield the files whose models, benchmarks or groups differ from those of the config."""
+        """Yield a stage's files whose rows are of other models, benchmarks or groups than the config has.
+
+        `columns` has the columns to compare, each with its axis.
+        """
         expected = {column: set(self.axes[axis]) for column, axis in columns.items()}
         for path in self._list_readable(stage):
             lists = read_frame(pl.scan_parquet(path).select(pl.col(*columns).unique().implode()))
@@ -146,13 +153,14 @@ def plan_files(config: Config) -> StudyFiles:
         "benchmark": run.benchmarks,
         "judge": run.judges,
         "family": run.further_families,
-        "group": list(map_group_files(config)),
-        "group_id": list(map_group_files(config).values()),
+        "group": list(map_group_files(config)),  # training groups as file names,
+        "group_id": list(map_group_files(config).values()),  # and as in the rows, `a+b`
         "name": list(list_kept_estimators(config)),
     }
     groups_by_judge = {judge: set(list_judge_groups(config, judge)) for judge in run.judges}
 
     def list_files(stage: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
+        """Yield the needed files of a stage for these values of wildcards, each with its own values."""
         for path, values in _expand_template(stages[stage].file, axes):
             if _is_needed(config, groups_by_judge, stage, values):
                 yield path, values
@@ -170,7 +178,11 @@ def plan_files(config: Config) -> StudyFiles:
 
 
 def _list_stages(config: Config) -> dict[str, StageFiles]:
-    """The stages of the pipeline, then those that the analyses of the study declare, in their order."""
+    """The stages of the pipeline, then those that the analyses of the study declare, in their order.
+
+    A stage has its path template and the stages that its files are made from. Passes are second runs of a model, in
+    which a family of signals asks about its responses.
+    """
     layout = config.layout
     passes = ("passes",) if config.run.asking_families else ()
     signals = ("signals",) if config.run.further_families else ()
@@ -185,7 +197,7 @@ def _list_stages(config: Config) -> dict[str, StageFiles]:
     if signals:
         stages["signals"] = StageFiles(layout.signals, ("generations", *passes))
     sources = ("benchmarks", "labels", "features", *signals)
-    stages["observations"] = StageFiles(layout.observations, sources, {"benchmark": "benchmark"})
+    stages["observations"] = StageFiles(layout.observations, sources, gathers={"benchmark": "benchmark"})
     stages["estimates"] = StageFiles(layout.estimates, ("observations",))
     # Their job writes the scores last.
     stages["estimators"] = StageFiles(layout.scores, ("observations",))
@@ -206,12 +218,13 @@ def _is_needed(config: Config, groups_by_judge: Mapping[str, set[str]], stage: s
         return values["group"] in groups_by_judge[values["judge"]]
     if stage in ("labels", "observations") and not config.reads_labels:
         return False
-    owners = [section for section in config.enabled_analyses.values() if stage in section.STAGES]
-    return "judge" not in values or all(section.uses_judge(values["judge"]) for section in owners)
+    # A stage of an analysis has files only for the judges whose labels the analysis uses.
+    declaring_analyses = [section for section in config.enabled_analyses.values() if stage in section.STAGES]
+    return "judge" not in values or all(section.uses_judge(values["judge"]) for section in declaring_analyses)
 
 
 def _expand_template(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Yield every file of a template with the values of its wildcards."""
+    """Yield every file of a template, `.../{model}/{benchmark}.parquet`, with the values of its wildcards by name."""
     names = [name for name in axes if f"{{{name}}}" in template]
     for values in product(*(axes[name] for name in names)):
         chosen = dict(zip(names, values, strict=True))

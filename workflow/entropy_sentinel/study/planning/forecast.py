@@ -21,14 +21,13 @@ from entropy_sentinel.study.planning.job_measurements import (
     read_measurements,
 )
 from entropy_sentinel.study.planning.judge_cost import Judging, describe_judging, plan_judging
-from entropy_sentinel.study.planning.pass_cost import Passes, count_starts, plan_passes
-from entropy_sentinel.study.planning.pass_cost import describe_passes as shown_passes
+from entropy_sentinel.study.planning.pass_cost import Passes, count_starts, describe_passes, plan_passes
 from entropy_sentinel.study.planning.response_cost import Outlook
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Responses of one model or of the study, and the cost of those `left` and of the later stages."""
+    """The planned responses of one model or of the study, those `left`, and the cost of these and of later stages."""
 
     responses: int = 0
     left: int = 0
@@ -51,19 +50,19 @@ def forecast_costs(
 ) -> dict[str, Cost]:
     """The remaining cost of each model; benchmarks with an unknown number of items are left out.
 
-    With `on_cpu`, engines run on CPUs: their hours are in place of GPU-hours, and have no price. Speed and CPU time of
-    finished jobs, by stage (`measured`), take the place of the config's rates.
+    `judge_work` are the labels left for judges behind servers, `pass_work` the second runs of models that families of
+    signals need. With `on_cpu`, engines run on CPUs: their hours are in place of GPU-hours, and have no price. Speed
+    and CPU time of finished jobs, by stage (`measured`), take the place of the config's rates.
     """
     measured = measured or {}
     search = compute_search_cpu_s(outlook.config, measured.get("estimates", ()))
     costs = {}
     for model in outlook.config.run.models:
-        rates, _ = outlook.rates[model]
+        rates, _origin = outlook.rates[model]
         search_s = rates.estimate_cpu_s if search is None else search.value
-        speed = compute_job_speed(outlook.config, model, measured.get("generations", ()))
-        costs[model] = _forecast_model(
-            outlook, model, judge_work, pass_work, on_cpu, speed.value if speed else None, search_s
-        )
+        measured_rate = compute_job_speed(outlook.config, model, measured.get("generations", ()))
+        speed = measured_rate.value if measured_rate else None
+        costs[model] = _forecast_model(outlook, model, judge_work, pass_work, on_cpu, speed, search_s)
     return costs
 
 
@@ -79,29 +78,31 @@ def _forecast_model(
     """The remaining cost of a model.
 
     `speed` is measured: tokens per second, over a time that includes the starts of engines; None without a finished
-    job. `search_s` are the CPU-seconds of the search over all configurations for one training group.
+    job. `search_s` are the CPU-seconds of the search over all hyperparameter configurations for one training group.
     """
     config = outlook.config
-    rates, _ = outlook.rates[model]
-    total, left = 0, []
+    rates, _origin = outlook.rates[model]
+    total = 0
+    left_by_job: list[int] = []  # a generation job answers one benchmark
     for benchmark in config.run.benchmarks:
         count = outlook.responses[model, benchmark]
         total += count.total or 0
         if count.left:
-            left.append(count.left)
-    tokens = sum(left) * min(rates.tokens_per_response, outlook.max_response_tokens(model))
+            left_by_job.append(count.left)
+    left = sum(left_by_job)
+    tokens = left * min(rates.tokens_per_response, outlook.max_response_tokens(model))
     if speed:
         engine_s = tokens / speed
     else:
-        engine_s = tokens / rates.tokens_per_s + count_starts(config, len(left)) * rates.engine_start_s
+        engine_s = tokens / rates.tokens_per_s + count_starts(config, len(left_by_job)) * rates.engine_start_s
     gpu_h = engine_s / 3600 * count_gpus(config, model)
-    gpu_h += sum(family.gpu_h for family in pass_work if family.model == model)
+    gpu_h += sum(passes.gpu_h for passes in pass_work if passes.model == model)
     n_unpriced_labels = _count_unpriced_labels(outlook, model)
     # Judges with prices of their own; the labels of all others cost `rates.judge_usd_per_response`.
     priced_judges_usd = sum(judge.usd or 0 for judge in judge_work if judge.model == model)
     return Cost(
         responses=total,
-        left=sum(left),
+        left=left,
         tokens=tokens,
         disk_gb=(tokens * rates.bytes_per_token + _count_copied_bytes(outlook, model)) / 1e9,
         gpu_h=gpu_h,
@@ -113,6 +114,7 @@ def _forecast_model(
 
 
 def _count_copied_bytes(outlook: Outlook, model: str) -> int:
+    """The size of the files of responses that this study will copy from other studies, bytes."""
     return sum(path.stat().st_size for (name, _), path in outlook.reusable.items() if name == model)
 
 
@@ -122,8 +124,9 @@ def _count_unpriced_labels(outlook: Outlook, model: str) -> int:
     n_left = 0
     for judge, benchmark in product(config.run.judges, config.run.benchmarks):
         has_prices = config.judges[config.find_judge(judge, benchmark)].prices[0] is not None
-        if has_prices or not config.benchmarks[benchmark].reference:
+        if has_prices or not config.benchmarks[benchmark].reference:  # without a reference nobody is asked
             continue
+        # Nobody is asked for imported labels either. Basic judges are those that a combination of judges asks.
         if all(config.judges[name].IMPORTED for name in config.basic_judges(judge, benchmark)):
             continue
         if outlook.is_to_make(layout.labels, judge=judge, model=model, benchmark=benchmark):
@@ -132,7 +135,10 @@ def _count_unpriced_labels(outlook: Outlook, model: str) -> int:
 
 
 def _count_searches_left(outlook: Outlook, model: str) -> float:
-    """The searches over all configurations that are left for a model, in parts of a search; see `count_searches`."""
+    """The searches over all hyperparameter configurations that are left for a model, over judges and training groups.
+
+    A group that fits k of the n configurations counts as k / n of a search.
+    """
     config, layout = outlook.config, outlook.config.layout
     n_left = 0.0
     for judge, (group, n_searches) in product(config.run.judges, count_searches(config).items()):
@@ -174,7 +180,7 @@ def _format_samples(config: Config) -> str:
 
 
 def describe_forecast(config: Config, on_cpu: bool = False) -> list[Part]:
-    """The forecast as shown: a table with a row per model and a total, and what it leaves out.
+    """The forecast as shown, part by part: a table with a row per model and a total, notes, and what it leaves out.
 
     With `on_cpu`, engines run on CPUs.
     """
@@ -206,7 +212,7 @@ def describe_forecast(config: Config, on_cpu: bool = False) -> list[Part]:
         *([] if on_cpu else _describe_sources(outlook)),
         *_describe_rates(config, measured),
     ]
-    parts += shown_passes(pass_work, _ON_CPU[_GPU_HOURS] if on_cpu else _GPU_HOURS)
+    parts += describe_passes(pass_work, _ON_CPU[_GPU_HOURS] if on_cpu else _GPU_HOURS)
     parts += describe_judging(config, judge_work)
     unknown = sorted({benchmark for (_, benchmark), count in outlook.responses.items() if count.total is None})
     if unknown:
@@ -220,12 +226,12 @@ def describe_forecast(config: Config, on_cpu: bool = False) -> list[Part]:
 
 def _describe_sources(outlook: Outlook) -> list[str]:
     """Lines that name the source of the speeds of models with weights, or say that they are assumptions."""
-    models: dict[str | None, list[str]] = {}
-    for model, (rates, _) in outlook.rates.items():
+    models_by_source: dict[str | None, list[str]] = {}
+    for model, (rates, _origin) in outlook.rates.items():
         if outlook.config.models[model].LOADS_WEIGHTS:
-            models.setdefault(rates.source, []).append(model)
-    assumed = models.pop(None, [])
-    lines = [f"Speed of {', '.join(names)}: measured, {source}." for source, names in models.items()]
+            models_by_source.setdefault(rates.source, []).append(model)
+    assumed = models_by_source.pop(None, [])  # without a source, rates are not measured
+    lines = [f"Speed of {', '.join(names)}: measured, {source}." for source, names in models_by_source.items()]
     if assumed:
         subject = f"The speeds of {', '.join(assumed)}" if lines else "All speeds"
         lines.append(f"{subject} are assumptions, not measurements. `make bench-gpu` measures the speeds of your GPU.")
@@ -247,5 +253,6 @@ def _describe_rates(config: Config, measured: Mapping[str, Sequence[JobMeasureme
 
 
 def _format_row(name: str, cost: Cost, tokens_each: str, origin: str) -> list[str]:
-    amounts = [f"{value:,.2f}" for value in astuple(cost)[3:]]
+    """The cells of a row under `_HEADINGS`; `origin` is where the tokens of each response come from."""
+    amounts = [f"{value:,.2f}" for value in (cost.disk_gb, cost.gpu_h, cost.usd, cost.estimate_cpu_h)]
     return [name, f"{cost.responses:,}", f"{cost.left:,}", tokens_each, format_millions(cost.tokens), *amounts, origin]

@@ -32,7 +32,7 @@ _UNKNOWN = "NA"
 class JobMeasurement:
     """What one job took: seconds on the clock, CPU-seconds, and the most memory of its processes, MB.
 
-    `path` is the measurement's file. CPU time and memory are null for a job that ended before it was looked at.
+    `path` is the measurement's file. CPU time and memory are None for a job that ended before it was looked at.
     """
 
     path: Path
@@ -48,6 +48,7 @@ def read_measurements(config: Config) -> dict[str, list[JobMeasurement]]:
 
 
 def _read_folder(folder: Path) -> Iterator[JobMeasurement]:
+    """Yield the measurements in a folder of logs, without those of jobs that only copied their output."""
     for path in sorted(folder.rglob("*.tsv")):
         if was_reused(path.with_suffix(".log")):
             continue
@@ -75,12 +76,17 @@ class MeasuredRate:
 
 
 def compute_job_speed(config: Config, model: str, generations: Sequence[JobMeasurement]) -> MeasuredRate | None:
-    """The tokens per second of a model's generation jobs, the starts of engines included; null without any."""
+    """The tokens per second of a model's generation jobs, the starts of engines included.
+
+    None without such a job, and for a model without GPUs (behind an API, or with imported traces). `generations` are
+    the measurements of all models' jobs, at `{model}/{benchmark}.tsv`.
+    """
     tokens, seconds, n_jobs = 0, 0.0, 0
     if not count_gpus(config, model):
         return None
     for job in generations:
         path = find_generations_file(config, model, job.path.stem)
+        # The time of a job that went on where another had stopped is that of a part of the file only.
         if job.path.parent.name != model or not _is_of_one_job(path):
             continue
         sums = read_frame(pl.scan_parquet(path).select(pl.col("n_tokens").sum()))
@@ -100,7 +106,10 @@ def _is_of_one_job(path: Path) -> bool:
 
 
 def compute_search_cpu_s(config: Config, estimates: Sequence[JobMeasurement]) -> MeasuredRate | None:
-    """The CPU-seconds of the search over all configurations for one training group; null without any job."""
+    """The CPU-seconds of the search over all hyperparameter configurations for one training group; None without a job.
+
+    `estimates` are the measurements of estimation jobs. A group that fits k of n configurations makes k / n of it.
+    """
     groups_by_batch, searches_by_group = estimate_batches(config), count_searches(config)
     seconds, searches, n_jobs = 0.0, 0.0, 0
     for job in estimates:
@@ -114,7 +123,7 @@ def compute_search_cpu_s(config: Config, estimates: Sequence[JobMeasurement]) ->
 
 
 def count_searches(config: Config) -> dict[str, float]:
-    """The share of a search over all configurations that each training group makes, by the name of its file.
+    """The share of a search over all hyperparameter configurations that each training group makes, by its file's name.
 
     A group that fits k of the n configurations makes k / n of a search.
     """

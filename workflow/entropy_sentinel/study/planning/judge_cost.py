@@ -36,7 +36,9 @@ class Judging:
 
 def plan_judging(outlook: Outlook) -> list[Judging]:
     """The work of every judge behind a server for every model; cached replies do not count as left."""
-    config, work = outlook.config, []
+    config = outlook.config
+    work: list[Judging] = []
+    # A judge may be asked by judges of the study that combine several judges.
     for judge, requesting_judges in find_paid_judges(config).items():
         accounts = _read_accounts(config, judge)
         for model in config.run.models:
@@ -75,28 +77,33 @@ def _count_responses(
 def _estimate_costs(
     outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, model: str, responses: int, left: int
 ) -> Judging:
-    """Tokens and dollars of the responses left, by the mean tokens of the calls so far, else by the config's rates."""
+    """Tokens and dollars of the responses left, by the mean tokens of the calls so far, else by the config's rates.
+
+    `accounts` has the judge's calls so far and their tokens, over all models.
+    """
     settings = outlook.config.judges[judge]
-    rates, _ = outlook.rates[model]
-    prices = settings.prices
-    longest = outlook.max_response_tokens(model)
-    prompt = min(rates.tokens_per_response, longest) + _TEMPLATE_TOKENS
+    rates, _origin = outlook.rates[model]
+    longest_response = outlook.max_response_tokens(model)
+    prompt = min(rates.tokens_per_response, longest_response) + _TEMPLATE_TOKENS
     reply = rates.tokens_per_judgement
     calls = _sum_accounts(accounts, "calls")
     if calls:
-        prompt, reply = (
-            _sum_accounts(accounts, "prompt_tokens") / calls,
-            _sum_accounts(accounts, "completion_tokens") / calls,
-        )
+        prompt = _sum_accounts(accounts, "prompt_tokens") / calls
+        reply = _sum_accounts(accounts, "completion_tokens") / calls
     reply = min(reply, settings.longest_reply)
-    terms = Terms(*prices)
-    usd = None if None in prices else left * terms.usd(prompt, reply)
-    most = None if None in prices else left * terms.usd(longest + _TEMPLATE_TOKENS, settings.longest_reply)
-    return Judging(judge, model, responses, left, left * prompt, left * reply, usd, most)
+    usd = most_usd = None
+    if None not in settings.prices:
+        terms = Terms(*settings.prices)
+        usd = left * terms.usd(prompt, reply)
+        most_usd = left * terms.usd(longest_response + _TEMPLATE_TOKENS, settings.longest_reply)
+    return Judging(judge, model, responses, left, left * prompt, left * reply, usd, most_usd)
 
 
 def _read_accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
-    """The accounts of a judge by name; empty if it has not been asked yet."""
+    """The accounts of a judge by name, each with its sums of calls, tokens and dollars; empty if it was not asked yet.
+
+    There is an account for each of its settings, models and benchmarks.
+    """
     path = get_ledger_path(config, f"judges.{judge}")
     if not Path(path).is_file():
         return {}
@@ -104,6 +111,7 @@ def _read_accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
 
 
 def _sum_accounts(accounts: Mapping[str, Mapping[str, float]], name: str) -> float:
+    """The sum of one column, such as `calls`, over all accounts."""
     return sum(row[name] for row in accounts.values())
 
 

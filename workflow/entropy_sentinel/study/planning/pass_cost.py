@@ -32,9 +32,10 @@ def plan_passes(outlook: Outlook) -> list[Passes]:
 
     Benchmarks with an unknown number of items are left out.
     """
-    run, pending = outlook.config.run, []
+    run = outlook.config.run
+    pending: list[Passes] = []
     for family, model in product(run.asking_families, run.models):
-        if outlook.config.find_requery_model(family, model):
+        if outlook.config.find_requery_model(family, model):  # else the pass is imported, or no model can be asked
             work = _plan_model_passes(outlook, family, model)
             if work.responses:
                 pending.append(work)
@@ -42,9 +43,13 @@ def plan_passes(outlook: Outlook) -> list[Passes]:
 
 
 def _plan_model_passes(outlook: Outlook, family: str, model: str) -> Passes:
-    """The work left of a family's passes for one model; `share` is that of the responses it asks about."""
+    """The work left of a family's passes for one model.
+
+    A family may ask about only the first samples of each item: their `share` of the model's responses. A context is a
+    text after which the model gives one prediction.
+    """
     config = outlook.config
-    rates, _ = outlook.rates[model]
+    rates, _origin = outlook.rates[model]
     requery = FAMILIES[family].requery
     assert requery is not None  # only such families have passes
     template = config.layout.passes
@@ -65,7 +70,7 @@ def _plan_model_passes(outlook: Outlook, family: str, model: str) -> Passes:
 
 
 def count_starts(config: Config, jobs: int) -> int:
-    """The number of engines that the jobs of a model start on one GPU."""
+    """The number of engines that the jobs of a model start on one GPU: one for all, if it waits for the next job."""
     return min(jobs, 1) if config.generation.engine_idle_s else jobs
 
 

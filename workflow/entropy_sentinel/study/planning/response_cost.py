@@ -33,7 +33,10 @@ WorkDone = tuple[float, int]
 
 @dataclass(frozen=True)
 class ResponseCount:
-    """Responses of one model to one benchmark; `total` is None if the number of items is unknown."""
+    """Responses of one model to one benchmark; `total` is None if the number of items is unknown.
+
+    `work_done` has the time and the number of responses of the finished file, or of each part of a running job.
+    """
 
     total: int | None
     work_done: tuple[WorkDone, ...]
@@ -55,13 +58,13 @@ class ResponseCount:
 def count_responses(
     config: Config, files: StudyFiles, reusable: Collection[tuple[str, str]] = ()
 ) -> dict[tuple[str, str], ResponseCount]:
-    """The responses of each model and benchmark that is run; those that are only copied count as finished."""
+    """The responses by model and benchmark that are run; those of `reusable` are only copied, and count as finished."""
     items = count_items(config)
     counts = {}
     for model, benchmark in product(config.run.models, items):
         n_items = items[benchmark]
         path = find_generations_file(config, model, benchmark)
-        planned = n_items and n_items * config.count_samples(model)
+        planned = n_items and n_items * config.count_samples(model)  # None if the number of items is unknown
         if (model, benchmark) in reusable:
             counts[model, benchmark] = ResponseCount(planned, (), is_finished=True)
         else:
@@ -88,7 +91,11 @@ def _list_written_parts(output: Path) -> Iterator[WorkDone]:
 
 
 class Outlook:
-    """The data of a forecast: a config, its files, and each model's responses and rates."""
+    """The data of a forecast: a config, its files, and each model's responses and rates.
+
+    `responses` are by (model, benchmark), `reusable` the files that are copied from other studies, by the same, and
+    `rates` by model, each with the source of its response lengths.
+    """
 
     def __init__(self, config: Config, files: StudyFiles) -> None:
         """Read the number and length of responses from the metadata of files."""
@@ -119,9 +126,8 @@ def _count_benchmark_items(config: Config, benchmark: str) -> int | None:
     if count is None:
         count = settings.expected_items
     limit = find_item_limit(config, benchmark)
-    if count is None or limit is None:
-        return limit if count is None else count
-    return min(count, limit)
+    upper_limits = [number for number in (count, limit) if number is not None]
+    return min(upper_limits, default=None)
 
 
 def _read_item_count(path: Path) -> int | None:
@@ -153,7 +159,7 @@ class Traces:
 
 
 def find_model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str]]:
-    """The rates of each model that is run, and the source of its response lengths.
+    """The rates of each model that is run, and the source of its response lengths as text, such as `own files`.
 
     The model's own files come first, then its settings in the config, then the files of the study's other models, then
     the config's settings for all models.
@@ -163,6 +169,7 @@ def find_model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates
     rates = {}
     for model, model_traces in traces.items():
         model_settings = config.models[model].rates
+        # The later ones replace the earlier ones.
         values = config.rates.model_dump() | all_traces.rates | model_settings | model_traces.rates
         origin = "config"
         if model_traces.tokens:

@@ -43,7 +43,8 @@ def count_jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
 
 def sum_responses(counts: Iterable[ResponseCount], now: float) -> Amount:
     """The number of responses generated at time `now`, including those in the parts of running jobs."""
-    done, totals = 0, []
+    done = 0
+    totals: list[int | None] = []
     finished: list[WorkDone] = []
     speed_of_running_jobs = 0.0
     for count in counts:
@@ -53,22 +54,22 @@ def sum_responses(counts: Iterable[ResponseCount], now: float) -> Amount:
             finished += count.work_done
         elif count.work_done:
             # Work after a job's last part is not written yet, so its time ends with that part.
-            last_part, _ = max(count.work_done)
+            last_part, _rows = max(count.work_done)  # its time
             speed_of_running_jobs += measure_speed(count.work_done, now, until=last_part) or 0
     total = None if None in totals else sum(filter(None, totals))
     return Amount(done, total, speed_of_running_jobs or measure_speed(finished, now))
 
 
 def measure_speed(work_done: Iterable[WorkDone], now: float, until: float | None = None) -> float | None:
-    """The amount per second from the first event of the window to `until` (default `now`).
+    """The amount per second from the first event in the last WINDOW_S seconds to `until` (default `now`).
 
     The first event's amount is left out: it was done before it was written, perhaps partly before the window. None for
     a single event, and if work seems to have stopped.
     """
-    recent = sorted(event for event in work_done if event[0] > now - WINDOW_S)
+    recent = sorted((time_s, amount) for time_s, amount in work_done if time_s > now - WINDOW_S)
     if len(recent) < 2:
         return None
-    first, last = recent[0][0], recent[-1][0]
+    first, last = recent[0][0], recent[-1][0]  # times
     interval = (last - first) / (len(recent) - 1)
     span = (now if until is None else until) - first
     if span <= 0 or now - last > max(SILENCE * interval, 60):
@@ -97,6 +98,7 @@ def describe_progress(config: Config, files: StudyFiles, now: float) -> list[Par
 
 
 def _format_row(name: str, amount: Amount) -> list[str]:
+    """The cells: name, done of total, pace per minute (`-` if unknown or all is done), time left."""
     total = "?" if amount.total is None else f"{amount.total:,}"
     pace = "-" if amount.speed is None or amount.done == amount.total else f"{amount.speed * 60:,.1f}"
     return [name, f"{amount.done:,} of {total}", pace, _format_time_left(amount)]

@@ -58,7 +58,7 @@ def read_questions(benchmark: str) -> dict[str, Question]:
 
 
 def warn_few_answers(counts: Sequence[int]) -> None:
-    """Warn about items with fewer answers than others."""
+    """Warn about items with fewer answers than others; `counts` are the numbers of answers of all items."""
     most = max(counts, default=0)
     if fewer := [count for count in counts if count < most]:
         log.warning(

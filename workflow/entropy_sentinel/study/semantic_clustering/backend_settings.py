@@ -12,7 +12,10 @@ _ROOM = "entropy_sentinel.study.semantic_clustering"
 
 @dataclass(frozen=True)
 class BackendEntry:
-    """Decides whether two answers mean the same; `weights` is its default model on the hub."""
+    """A backend, which decides whether two answers mean the same; `weights` is its default model on the hub.
+
+    `module` has a function `make`, which returns it (`Backend`).
+    """
 
     name: str
     meaning: str

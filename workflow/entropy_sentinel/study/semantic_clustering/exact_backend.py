@@ -13,6 +13,7 @@ class ExactBackend:
     """Compares normalised texts; a name of a right answer counts as all its names."""
 
     def __init__(self) -> None:
+        # By question: the number of the right answer that has a normalised name.
         self._names: dict[Question, dict[str, int]] = {}
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:

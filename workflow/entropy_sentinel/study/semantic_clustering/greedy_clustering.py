@@ -20,7 +20,7 @@ AnsweredQuestion = tuple[Question, Sequence[str]]
 
 
 def cluster_answers(answered: Sequence[AnsweredQuestion], backend: Backend) -> list[list[int]]:
-    """The class of each answer to each question, numbered from 0 in the order of their first answers.
+    """For each question the class of each answer; classes are numbered from 0 in the order of their first answers.
 
     Answers with the same text are in one class and are not compared. Empty answers, also of white space only, are a
     class of their own, because an empty answer is an outcome, too.

@@ -33,7 +33,10 @@ class Weights(NamedTuple):
 
 
 def locate_weights(settings: WeightsSettings) -> Weights:
-    """The weights that the settings name, downloading them if needed. Raises InputError like `hub`."""
+    """The weights that the settings name, downloading them if needed; the study keeps to the commit that it first used.
+
+    Raises InputError if the hub does not have them.
+    """
     if settings["path"] is not None:
         assert settings["revision"] is not None  # for a folder it is its hash
         return Weights(settings["path"], settings["path"], settings["revision"])
@@ -62,14 +65,17 @@ class _TextModel:
             )
         except (OSError, ValueError, ImportError) as error:
             raise InputError(f"{name}: must be weights for Transformers, with a tokenizer: {error}") from error
-        # Transformers would initialise them at random.
+        # Transformers would initialise them at random. The pooler's are not used here.
         if missing := sorted(key for key in loading["missing_keys"] if not key.startswith("pooler.")):
             raise InputError(f"{name}: has no weights for {', '.join(missing)}; it may be a model of another kind")
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self._model.to(self._device).eval()
-        longest = [self._tokenizer.model_max_length, getattr(self._model.config, "max_position_embeddings", None)]
-        self._longest = min(filter(None, longest))
-        self.n_cut = 0
+        length_limits = [
+            self._tokenizer.model_max_length,
+            getattr(self._model.config, "max_position_embeddings", None),
+        ]
+        self._longest = min(filter(None, length_limits))  # tokens
+        self.n_cut = 0  # texts as long as that, which were probably truncated
 
     def _read(self, *texts: Sequence[str]) -> tuple[Any, Any]:
         """The model's output for a batch of texts or pairs of texts, and the mask of their tokens."""

@@ -22,7 +22,7 @@ MAX_LOGGED_ROWS = 5
 
 
 class Origin(TypedDict):
-    """The identity of a source."""
+    """The identity of a source: its name, and a hash of the local file, or the requested revision and the commit."""
 
     source: str
     revision: str | None
@@ -78,7 +78,10 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
 
 
 def open_source(settings: ItemsSettings, revisions: Path) -> tuple[Iterable[Row], Origin]:
-    """The rows of a benchmark's source, and its identity: file hash, or revision and commit on the hub."""
+    """The rows of a benchmark's source, and its identity: file hash, or revision and commit on the hub.
+
+    The folder `revisions` records the commit of each data set, to which the study then keeps.
+    """
     path = settings["path"]
     if path:
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
@@ -95,6 +98,8 @@ def open_source(settings: ItemsSettings, revisions: Path) -> tuple[Iterable[Row]
 
 
 def _format_first(values: Sequence[Any]) -> str:
+    """The first few of `values`, numbers of rows or ids of items, for the log."""
     text = ", ".join(map(str, values[:MAX_LOGGED_ROWS]))
     prefix = "rows from 0: " if isinstance(values[0], int) else ""
-    return f"{prefix}{text}{', ...' if len(values) > MAX_LOGGED_ROWS else ''}"
+    end = ", ..." if len(values) > MAX_LOGGED_ROWS else ""
+    return f"{prefix}{text}{end}"

@@ -24,24 +24,20 @@ def write_costs(labels: Sequence[str], ledger: str, output: str) -> None:
     sums = _sum_by_domain(Ledger(ledger, Terms()))
     rows = []
     for path in labels:
-        origin, verdicts = read_provenance(path), LABELS.read(path, ["label"])
+        origin = read_provenance(path)
+        label = LABELS.read(path, ["label"])["label"]
         model, benchmark = origin["model"], origin["benchmark"]
-        row = {
-            "model": model,
-            "benchmark": benchmark,
-            "responses": len(verdicts),
-            "unlabelled": verdicts["label"].null_count(),
-        }
+        row = {"model": model, "benchmark": benchmark, "responses": len(label), "unlabelled": label.null_count()}
         rows.append(row | sums.get((model, benchmark), dict.fromkeys(_COUNTS, 0)))
     frame = pl.DataFrame(rows).cast({"usd": pl.Float64, "unanswered_usd": pl.Float64})
-    numbers = pl.col(frame.columns[2:]).sum()
+    numbers = pl.col(frame.columns[2:]).sum()  # all columns but model and benchmark
     total = frame.select(pl.lit("total").alias("model"), pl.lit("").alias("benchmark"), numbers)
     with whole_file(Path(output)) as partial:
         pl.concat([frame, total]).write_csv(partial, float_precision=6)
 
 
 def _sum_by_domain(ledger: Ledger) -> dict[tuple[str, str], dict[str, float]]:
-    """The sums of the accounts of each model and benchmark, over all settings of the judge."""
+    """The sums of the columns _COUNTS by (model, benchmark), over all accounts: each has its settings of the judge."""
     sums_by_domain: dict[tuple[str, str], dict[str, float]] = {}
     for account in ledger.accounts():
         model, benchmark, *_ = account["account"].split("/")

@@ -84,7 +84,7 @@ def write_engine_pass(
     requery = FAMILIES[settings["family"]].requery
     assert requery is not None  # only such families have a pass
     responses = _read_responses(benchmark, generations, settings.get("unaskable"))
-    study = Path(output).parents[3]
+    study = Path(output).parents[3]  # of <study>/passes/<family>/<model>/<benchmark>.parquet
     settings = {**settings, "asked_with": pin_commit(settings["asked_with"], study)}
     contract, origin = requery.contract, _read_origin(generations)
     key = compute_reuse_key(contract.stage, settings, _hash_content(responses))
@@ -101,7 +101,7 @@ def write_engine_pass(
 
 
 def _read_origin(generations: str) -> dict[str, Any]:
-    """The facts of the traces that a pass over them repeats."""
+    """The provenance of the traces, which a pass over them repeats, without what identifies their own file."""
     left_out = ("stage", "identity", REUSE_KEY)
     return {key: value for key, value in read_provenance(generations).items() if key not in left_out}
 
@@ -159,7 +159,7 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
 
 
 def _list_pending_parts(responses: pl.DataFrame, rows: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
-    """The parts of the responses that have no row yet."""
+    """The parts of the responses that have no row yet; with `per_item`, a part has all responses to its items."""
     pending = []
     for part in _split_parts(responses, per_item):
         if part.join(rows, on=RESPONSE, how="semi").is_empty():
@@ -168,7 +168,10 @@ def _list_pending_parts(responses: pl.DataFrame, rows: pl.DataFrame, per_item: b
 
 
 def _ask_part(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings, requery_module: Any) -> pl.DataFrame:
-    """The family's rows of one part; a response to another prompt than the one rendered here only gets the reason."""
+    """The family's rows of one part; a response to another prompt than the one rendered here only gets the reason.
+
+    `requery_module` has the family's functions `ask` and `unasked`. Raises ConfigError if no prompt matches.
+    """
     prompts = engine.prompts([fill_prompt(settings["asked_with"], question) for question in part["question"]])
     # Imported traces may lack the prompt.
     matches = [
@@ -201,7 +204,7 @@ def _split_parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
 
 
 def _hash_identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:
-    """What a part must match to be reused: the settings, the items and the responses."""
+    """What a finished part of an earlier job must match to be kept: the settings, the items and the responses."""
     digest = hashlib.sha256(
         json.dumps([dict(settings), PART_TOKENS, _list_identifying_rows(responses)], sort_keys=True).encode()
     )
@@ -210,13 +213,14 @@ def _hash_identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:
 
 
 def _hash_content(responses: pl.DataFrame) -> str:
-    """A hash of the items and the responses, and of how they are divided into parts."""
+    """A hash of the items and the responses, and of how they are divided into parts, for the key of other studies."""
     digest = hashlib.sha256(json.dumps([PART_TOKENS, _list_identifying_rows(responses)]).encode())
     digest.update(_dump_token_ids(responses))
     return digest.hexdigest()
 
 
 def _list_identifying_rows(responses: pl.DataFrame) -> list[tuple[Any, ...]]:
+    """The columns on which the pass depends, besides the token ids."""
     return responses.select(*RESPONSE, "prompt_hash", "text", "question", "reference", "unusable").rows()
 
 

@@ -29,13 +29,13 @@ _HAS_FEATURES, _HAS_LABEL = pl.col("feature_reason").is_null(), pl.col("label").
 
 
 def write_groups(observations: str, groups: Sequence[tuple[str, EstimationSettings]], outputs: Sequence[str]) -> None:
-    """Write the estimates of several training groups, each with its settings, to one file each."""
+    """Write the estimates of several training groups (`a+b`), each with its settings, to one file each."""
     for (group, settings), output in zip(groups, outputs, strict=True):
         write_estimates(observations, group, settings, output)
 
 
 def write_estimates(observations: str, group: str, settings: EstimationSettings, output: str) -> None:
-    """Write the estimates of one training group (`a+b`) from the file `observations` of one model.
+    """Write the estimates of one training group (benchmarks to fit on, `a+b`) from the `observations` of one model.
 
     Raises ProvenanceError for traces whose log-probabilities are not from the model's distribution before temperature.
     """
@@ -45,7 +45,7 @@ def write_estimates(observations: str, group: str, settings: EstimationSettings,
 
 
 def read_raw_observations(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The rows of a file of observations, and the facts about their log-probabilities from its provenance.
+    """The rows of a file of observations, and from its provenance the facts about their log-probabilities, a dict.
 
     Raises ProvenanceError unless the log-probabilities are from before temperature.
     """
@@ -65,15 +65,15 @@ def estimate_group(observations: pl.DataFrame, group: str, settings: EstimationS
     A training benchmark is scored on its `test` rows, any other on all its rows.
     """
     estimates: dict[str, pl.DataFrame] = {}
-    for view, names in split_by_signals(observations, settings["estimators"]):
-        estimates |= _estimate_view(view, group, settings, names)
+    for rows, names in split_by_signals(observations, settings["estimators"]):
+        estimates |= _estimate_with_signals(rows, group, settings, names)
     return pl.concat(estimates[name] for name in settings["estimators"])
 
 
 def split_by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterator[tuple[pl.DataFrame, list[str]]]:
-    """Yield the estimators that need the same further signals, and their view of the observations.
+    """Yield the observations for estimators that need the same signals besides the features, and their names.
 
-    In this view, a response without one of the signals has no features.
+    In these observations, a response without one of the signals counts as one without features (`feature_reason`).
     """
     names_by_signals: dict[tuple[str, ...], list[str]] = {}
     for name in estimators:
@@ -82,15 +82,16 @@ def split_by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> I
         yield add_reasons(observations, signals, "feature_reason").select(*OBSERVATIONS.schema, *signals), names
 
 
-def _estimate_view(
+def _estimate_with_signals(
     observations: pl.DataFrame, group: str, settings: EstimationSettings, estimators: Sequence[str]
 ) -> dict[str, pl.DataFrame]:
-    """The rows of contract ESTIMATES by estimator, from a view of the observations for these estimators.
+    """The rows of contract ESTIMATES by estimator, for estimators that need the same signals besides the features.
 
-    In the view, a response without the signals that they need has no features (`split_by_signals`).
+    In `observations`, a response without these signals counts as one without features (`split_by_signals`).
     """
     training = select_training_rows(observations, group, settings)
     in_training = pl.col("benchmark").is_in(group.split("+"))
+    # Of a training benchmark, estimators have seen the `train` rows.
     rows = observations.filter(~in_training | (pl.col("split") == "test"))
     domains = _summarise_domains(rows, in_training)
     featured = rows.filter(_HAS_FEATURES)
@@ -115,16 +116,26 @@ def select_training_rows(observations: pl.DataFrame, group: str, settings: Estim
 
 
 def select_labelled_rows(observations: pl.DataFrame, settings: EstimationSettings | Fitting) -> TrainingRows:
-    """All rows with a label and features, with their domains; benchmarks with kinds are groups of domains."""
+    """All rows with a label and features, with their domains.
+
+    A benchmark whose questions have kinds has a domain for each kind; then benchmarks are groups of domains.
+    """
     rows = observations.filter(_HAS_FEATURES, _HAS_LABEL)
-    domains = rows.select(DOMAIN).to_series()
-    groups = rows["benchmark"] if rows["kind"].count() else None
-    words = rows.select(*SCHEMA) if set(SCHEMA) <= set(rows.columns) else None
-    return TrainingRows(rows, rows["label"].to_numpy(), settings, domains, item_numbers(rows), groups, words)
+    has_kinds = rows["kind"].count() > 0
+    has_words = set(SCHEMA) <= set(rows.columns)  # columns of hashed words (features/hashed_tokens.py)
+    return TrainingRows(
+        rows,
+        rows["label"].to_numpy(),
+        settings,
+        domains=rows.select(DOMAIN).to_series(),
+        items=item_numbers(rows),
+        groups=rows["benchmark"] if has_kinds else None,
+        buckets=rows.select(*SCHEMA) if has_words else None,
+    )
 
 
 def _summarise_domains(rows: pl.DataFrame, in_training: pl.Expr) -> pl.DataFrame:
-    """One row per domain: role, true accuracy and counts."""
+    """One row per domain: benchmark, role (training or held_out), true_accuracy, n_rows, n_labelled, n_excluded."""
     usable = _HAS_FEATURES & _HAS_LABEL
     return rows.group_by("benchmark", maintain_order=True).agg(
         role=pl.when(in_training).then(pl.lit("training")).otherwise(pl.lit("held_out")).first(),
@@ -136,7 +147,7 @@ def _summarise_domains(rows: pl.DataFrame, in_training: pl.Expr) -> pl.DataFrame
 
 
 def _build_masks(featured: pl.DataFrame) -> dict[str, np.ndarray]:
-    """The mask of each domain's rows, and under `<domain> labelled` that of its labelled rows."""
+    """The mask (n_rows,) of each domain's rows by its name, and under `<domain> labelled` that of its labelled rows."""
     benchmark = featured["benchmark"].to_numpy()
     labelled = featured["label"].is_not_null().to_numpy()
     masks = {}
@@ -149,7 +160,10 @@ def _build_masks(featured: pl.DataFrame) -> dict[str, np.ndarray]:
 def _build_estimates(
     estimator: Estimator | FitFailure, accuracies: Mapping[str, float | None], domains: pl.DataFrame
 ) -> pl.DataFrame:
-    """One estimator's estimates of all domains, null with the reason; `accuracies` are by name of `_build_masks`."""
+    """One estimator's estimates of all domains, null with the reason, beside the columns of `domains`.
+
+    `accuracies` are the estimates by domain, and under `<domain> labelled` those for its labelled rows only.
+    """
     if isinstance(estimator, FitFailure):
         chosen, reason = None, pl.lit(estimator.reason)
     else:
@@ -177,7 +191,8 @@ def write_kept(
     """
     files = iter(estimators)
     for (group, settings), scores_file in zip(groups, scores, strict=True):
-        write_estimators(observations, group, settings, list(islice(files, len(settings["estimators"]))), scores_file)
+        files_of_group = list(islice(files, len(settings["estimators"])))
+        write_estimators(observations, group, settings, files_of_group, scores_file)
 
 
 def write_estimators(
@@ -185,31 +200,35 @@ def write_estimators(
 ) -> None:
     """Fit the group's (`a+b`) estimators `settings["estimators"]` and write each to its file of `outputs`.
 
-    P(correct) of all responses with features goes to `scores`.
+    P(correct) of all responses with features goes to the file `scores`, with the share of training questions of each
+    benchmark that look ambiguous.
     """
     rows, logprob_facts = read_raw_observations(observations)
     training_observations = rows.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
-    ambiguous, origin = (
-        measure_ambiguous_shares(training_observations),
-        {"model": rows["model"][0], "group": group, "logprobs": logprob_facts},
-    )
-    paths, parts = dict(zip(settings["estimators"], outputs, strict=True)), []
-    for view, names in split_by_signals(rows, settings["estimators"]):
-        training = select_training_rows(view, group, settings)
+    ambiguous_shares = measure_ambiguous_shares(training_observations)  # by benchmark; None if unknown
+    origin = {"model": rows["model"][0], "group": group, "logprobs": logprob_facts}
+    paths = dict(zip(settings["estimators"], outputs, strict=True))
+    score_frames = [SCORES.schema.to_frame()]
+    for rows_with_signals, names in split_by_signals(rows, settings["estimators"]):
+        training = select_training_rows(rows_with_signals, group, settings)
         estimators = fit_estimators(training, names)
         for name, estimator in estimators.items():
-            metadata = describe_fit(estimator, training, ambiguous=ambiguous, **origin)
+            metadata = describe_fit(estimator, training, ambiguous=ambiguous_shares, **origin)
             save_estimator(estimator, paths[name], metadata)
-        parts.append(predict_p_correct(estimators.values(), view))
-    shares = None if ambiguous is None else {name: asdict(share) for name, share in ambiguous.items()}
-    SCORES.write(pl.concat([SCORES.schema.to_frame(), *parts]), scores, origin | {"ambiguous": shares})
+        score_frames.append(predict_p_correct(estimators.values(), rows_with_signals))
+    ambiguous = None
+    if ambiguous_shares is not None:
+        ambiguous = {name: asdict(share) for name, share in ambiguous_shares.items()}
+    SCORES.write(pl.concat(score_frames), scores, origin | {"ambiguous": ambiguous})
 
 
 def predict_p_correct(estimators: Iterable[Estimator | FitFailure], observations: pl.DataFrame) -> pl.DataFrame:
-    """P(correct) of every response with features by every estimator that gives it; contract SCORES."""
+    """P(correct) of every response with features by every estimator that gives it; a frame of contract SCORES."""
     featured = observations.filter(_HAS_FEATURES)
     parts = [SCORES.schema.to_frame()]
-    for estimator in estimators if len(featured) else ():
+    if featured.is_empty():
+        return parts[0]
+    for estimator in estimators:
         p = None if isinstance(estimator, FitFailure) else estimator.p_correct(featured)
         if p is not None:
             column = pl.Series(p, dtype=pl.Float64)

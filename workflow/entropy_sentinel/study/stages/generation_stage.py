@@ -59,7 +59,7 @@ def write_generations(benchmark: str, settings: GenerationSettings, threads: int
     if are_imported(settings):
         import_generations(items, settings, output)
         return
-    study = Path(output).parents[2]
+    study = Path(output).parents[2]  # of <study>/generations/<model>/<benchmark>.parquet
     pinned_settings = pin_commit(settings, study)
     key = compute_reuse_key(GENERATIONS.stage, pinned_settings, items.select("item_id", "question").rows())
     with Parts(Path(get_parts_folder(output)), GENERATIONS, compute_identity(pinned_settings, items), key) as parts:
@@ -101,7 +101,7 @@ def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts
 
 
 def pin_commit(settings: AskedSettings, study: Path) -> AskedSettings:
-    """The settings with the commit of weights on the hub; a study in this folder keeps to it (`hub`)."""
+    """The settings with the commit of weights on the hub; the study in this folder records it, and keeps to it."""
     if not have_weights(settings) or settings["local"]:
         return settings
     os.environ.update(settings["environment"])  # HF_HOME and HF_HUB_OFFLINE are read during the import
@@ -124,10 +124,10 @@ def generate_responses(
     # Always closed: an engine with running requests would keep the process from ending.
     with log_progress(progress), closing(answers):
         for batch in _batch_answers(answers, len(keys), progress):
-            places = [place for place, _ in batch]
+            positions = [position for position, _ in batch]
             rows = to_frame(
-                [keys[place] for place in places],
-                [seeds[place] for place in places],
+                [keys[position] for position in positions],
+                [seeds[position] for position in positions],
                 [response for _, response in batch],
                 parts.run,
             )
@@ -149,23 +149,26 @@ def fill_prompt(settings: PromptSettings, question: str) -> Asked:
 def _batch_answers(
     answers: Iterable[tuple[int, Response]], total: int, progress: Progress
 ) -> Iterator[list[tuple[int, Response]]]:
-    """Yield answers, each with the place of its request, in batches.
+    """Yield answers, each with the position of its request, in batches that are each written as one part.
 
     If the engine fails or leaves a request unanswered, all answers so far are yielded before the error is raised.
     """
     batch: list[tuple[int, Response]] = []
-    last, done = time.monotonic(), 0
+    last_time = time.monotonic()
+    n_yielded = 0
     try:
-        for place, response in answers:
-            batch.append((place, response))
+        for position, response in answers:
+            batch.append((position, response))
             progress.count_response(response.n_tokens)
             now = time.monotonic()
-            if len(batch) >= PART_RESPONSES or now - last >= PART_SECONDS or done + len(batch) == total:
-                done, last = done + len(batch), now
+            is_last = n_yielded + len(batch) == total
+            if len(batch) >= PART_RESPONSES or now - last_time >= PART_SECONDS or is_last:
+                n_yielded += len(batch)
+                last_time = now
                 yield batch
                 batch = []
-        if done < total:
-            raise EntropySentinelError(f"the engine answered {done + len(batch)} of {total} requests")
+        if n_yielded < total:
+            raise EntropySentinelError(f"the engine answered {n_yielded + len(batch)} of {total} requests")
     except Exception:
         if batch:
             yield batch
@@ -194,14 +197,16 @@ def derive_seed(seed: int, model: str, item_id: str, sample: int) -> int:
 
 
 def compute_identity(settings: AskedSettings, items: pl.DataFrame) -> str:
-    """What a part must match to be reused: the settings and the questions."""
+    """What a finished part of an earlier job must match to be kept: a hash of the settings and the questions."""
     content = json.dumps([dict(settings), items.select("item_id", "question").rows()], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def to_frame(keys: Sequence[RequestKey], seeds: Sequence[int], responses: Sequence[Response], run: int) -> pl.DataFrame:
-    """Responses as a frame of contract GENERATIONS, without a Python object per token."""
+    """Responses as a frame of contract GENERATIONS, without a Python object per token.
 
+    `run` is the number of this attempt of the job, from 0.
+    """
     columns: dict[str, Any] = {
         "item_id": [item_id for item_id, _ in keys],
         "sample": [sample for _, sample in keys],
@@ -218,7 +223,7 @@ def to_frame(keys: Sequence[RequestKey], seeds: Sequence[int], responses: Sequen
 
 
 def build_provenance(settings: AskedSettings, parts: Parts, frame: pl.DataFrame) -> dict[str, Any]:
-    """The provenance of a trace file."""
+    """The provenance of a trace file: settings, facts about the engine, and counts of the responses in `frame`."""
     facts = parts.facts()
     return {
         **settings,

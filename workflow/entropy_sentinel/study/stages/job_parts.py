@@ -31,8 +31,9 @@ _UNREADABLE = (ContractError, pl.exceptions.PolarsError, pl.exceptions.PanicExce
 class Parts:
     """Rows of one contract, in Parquet files that appear whole or not at all.
 
-    Each file has its identity (settings, items), and facts about its maker. A file that cannot be read counts as
-    absent. A finished output also counts by its key (jobs/reuse.py), as after weights have moved to another folder.
+    Parts of an earlier job are kept if their `identity`, a hash of settings and items, is this job's. A finished output
+    is also kept if its `key` for reuse (jobs/result_reuse.py) is, as after weights have moved to another folder. `run`
+    is the number of this attempt, from 0. A file that cannot be read counts as absent.
     """
 
     def __init__(self, folder: Path, contract: Contract, identity: str, key: str = "") -> None:
@@ -74,7 +75,7 @@ class Parts:
 
     def facts(self) -> dict[str, str]:
         """The facts of all parts; different values, as after an engine's update, are joined with a slash."""
-        facts_by_name: dict[str, dict[str, None]] = {}
+        facts_by_name: dict[str, dict[str, None]] = {}  # sets in order
         for path in self._files():
             for name, fact in self._metadata(path).get("facts", {}).items():
                 facts_by_name.setdefault(name, {})[fact] = None
@@ -114,10 +115,13 @@ class Parts:
             return None
 
     def _matches(self, path: Path) -> bool:
+        """Whether a file has this job's identity, or its key for reuse."""
         metadata = self._metadata(path)
-        return metadata.get("identity") == self.identity or metadata.get(REUSE_KEY, "") == (self._key or None)
+        has_key = bool(self._key) and metadata.get(REUSE_KEY) == self._key
+        return metadata.get("identity") == self.identity or has_key
 
     def _metadata(self, path: Path) -> dict[str, Any]:
+        """The provenance of a part or a finished output; empty if it cannot be read."""
         try:
             return read_provenance(path)
         except _UNREADABLE as error:

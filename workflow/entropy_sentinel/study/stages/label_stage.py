@@ -50,6 +50,7 @@ def _write_judge_labels(labeller: "_Labeller", settings: JudgeSettings, output: 
     if len(judged) and judged["label"].null_count() == len(judged):
         reason, count = judged["reason"].value_counts(sort=True).row(0)
         log.warning("the judge gave no label to any of %d responses: %s (%d)", len(judged), reason, count)
+        # The report names a kind of judge that suits these references.
         facts[FITTING_KIND] = _suggest_kind(labeller.items)
     # `judge` is that of the path (study/jobs/job_inputs.py).
     judge_names = {"judge": settings["replaces"], "labelled_by": settings["judge"]} if "replaces" in settings else {}
@@ -73,7 +74,8 @@ def _suggest_kind(items: pl.DataFrame) -> str:
 class _Labeller:
     """Asks judges of any kind about the responses of one file to the items of another.
 
-    `domain` has model and benchmark; `exchanges` are the exchanges so far that gave no label.
+    `domain` has model and benchmark; `sources` are the files of imported labels, if the judge has some; `exchanges` are
+    the requests and replies so far that gave no label.
     """
 
     def __init__(self, benchmark: str, generations: str, sources: Sequence[str]) -> None:
@@ -96,8 +98,8 @@ class _Labeller:
         """Copy the labels of another study to `output`; return False without any, and for imported labels."""
         if self.sources:
             return False
-        study, rows = Path(output).parents[3], self.responses.select(SAMPLE)
-        return reuse_output(output, study, self.compute_key(settings), LABELS, rows)
+        study = Path(output).parents[3]  # of <study>/labels/<judge>/<model>/<benchmark>.parquet
+        return reuse_output(output, study, self.compute_key(settings), LABELS, self.responses.select(SAMPLE))
 
     def __call__(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         """A frame of contract LABELS on these responses, and facts for its provenance."""
@@ -125,7 +127,7 @@ class _Labeller:
         return frame.select(LABELS.schema.names()), {"source": source, **counts}
 
     def _combine_judges(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """The labels by a combination of judges, and for the provenance counts and facts of each of them."""
+        """The labels by a combination of judges, its members, and for the provenance their counts and facts by name."""
         facts: dict[str, Any] = {}
 
         def ask_member(name: str, responses: pl.DataFrame) -> pl.DataFrame:
@@ -150,7 +152,7 @@ def write_served_labels(
     """Label a model's responses to several benchmarks by a judge that a server has loaded, once for all of them.
 
     The server gets `threads` CPU cores and ends with the labels. It is not started if other studies have all of them.
-    Errors are those of `running_server`.
+    Raises EntropySentinelError if the server ends before it is up.
     """
     pending = []
     for benchmark, responses, output in zip(benchmarks, generations, outputs, strict=True):

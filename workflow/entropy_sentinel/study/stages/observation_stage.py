@@ -30,10 +30,10 @@ def write_observations(
     output: str,
     signals: Sequence[str] = (),
 ) -> None:
-    """Join the files of one model, one of each kind per benchmark, into one.
+    """Join the files of one model into one: per benchmark one of items, of labels and of features.
 
-    `signals` are files of further signals. Raises ProvenanceError if the traces differ in the kind of
-    log-probabilities, or in the commit of the weights.
+    `signals` are files of further signals, any number per benchmark. Raises ProvenanceError if the traces differ in the
+    kind of log-probabilities, in sampling, or in the commit of the weights.
     """
     first_kind = _read_kind(features[0])
     for path in features[1:]:
@@ -62,11 +62,13 @@ def write_observations(
 
 
 def _read_kind(path: str) -> dict[str, Any]:
+    """The facts in a file's provenance that must be equal for all traces of an estimator."""
     provenance = read_provenance(path)
     return {key: provenance.get(key) for key in KIND_KEYS}
 
 
 def _assign_splits(items: pl.DataFrame, split: SplitSettings) -> pl.DataFrame:
+    """The items with their `split`, train or test, and the `kind` of their question."""
     kinds = items.select("item_id", kind="group")
     return split_items(items, **split).join(kinds, on="item_id", maintain_order="left", validate="1:1")
 

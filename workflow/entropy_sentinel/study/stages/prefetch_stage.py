@@ -20,8 +20,9 @@ _OTHER_FORMAT = {"mistral": "model*.safetensors"}
 
 def prefetch_model(settings: Mapping[str, Any], output: str) -> None:
     """Download a model's weights, by their `id` and `revision`, to the cache; `load_format` is an argument of vLLM."""
+    # Weights in the format that vLLM does not load are left out.
     other_format = _OTHER_FORMAT.get(settings["load_format"] or "", "consolidated*.safetensors")
-    _prefetch("model", settings["id"], settings["revision"], output, (*_COPIES, other_format))
+    _prefetch("model", settings["id"], settings["revision"], output, ignored_files=(*_COPIES, other_format))
 
 
 def prefetch_dataset(settings: Mapping[str, Any], output: str) -> None:
@@ -34,8 +35,15 @@ def prefetch_dataset(settings: Mapping[str, Any], output: str) -> None:
     log.info("%s: %d rows", dataset, n_rows)
 
 
-def _prefetch(kind: RepoKind, repo_id: str, revision: str | None, output: str, ignore: tuple[str, ...] = ()) -> str:
-    commit = pin_commit(kind, repo_id, revision, Path(output).parents[2] / "revisions")
-    folder = download_snapshot(kind, repo_id, commit, ignore)
+def _prefetch(
+    kind: RepoKind, repo_id: str, revision: str | None, output: str, ignored_files: tuple[str, ...] = ()
+) -> str:
+    """Download a repository of the hub at its commit, which `output` then names, and return the local folder.
+
+    The study's folder `revisions` records the commit, to which later jobs keep.
+    """
+    study = Path(output).parents[2]  # of <study>/prefetch/<models or datasets>/<name>.json
+    commit = pin_commit(kind, repo_id, revision, study / "revisions")
+    folder = download_snapshot(kind, repo_id, commit, ignored_files)
     write_json(output, {"id": repo_id, "revision": revision, "commit": commit})
     return folder

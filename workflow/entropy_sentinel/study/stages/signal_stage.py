@@ -18,8 +18,8 @@ def write_signals(
 ) -> None:
     """Write the signals of every response in the file `generations`, with its provenance.
 
-    `settings` and further files, `inputs`, are the other arguments of the family's `compute`. The provenance includes
-    the facts that it returns.
+    A family is signals that are computed together. `settings`, and further files by the name of the rule's input
+    (`inputs`), are the other arguments of its function `compute`. The provenance includes the facts that it returns.
     """
     traces = scan_traces(generations)
     origin = read_provenance(generations)

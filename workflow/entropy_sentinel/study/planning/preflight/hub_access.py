@@ -53,6 +53,7 @@ def find_missing_access(work: PendingWork) -> Iterator[Problem]:
 
 
 def _has_hub() -> bool:
+    """Whether the hub's package is installed."""
     try:
         import entropy_sentinel.hub.hub_files  # noqa: F401
     except ImportError:
@@ -61,7 +62,7 @@ def _has_hub() -> bool:
 
 
 def _list_needed_files(work: PendingWork) -> dict[str, HubFiles]:
-    """The files of the hub by the key of the config that names them."""
+    """The files of the hub by the key of the config that names them, such as `models.qwen3-4b`."""
     config, needed = work.config, dict[str, HubFiles]()
     for name in work.models:
         model = config.models[name]
@@ -79,7 +80,7 @@ def _list_needed_files(work: PendingWork) -> dict[str, HubFiles]:
 
 
 def _ask_hub(needed: Mapping[str, HubFiles], check_access: Callable[..., "Access"]) -> dict[str, "Access"]:
-    """The answers that come within PATIENCE_S, by key."""
+    """The answers that come within PATIENCE_S, by key; `check_access` asks the hub about one repository."""
     answers: dict[str, Access] = {}
 
     def ask(key: str, files: HubFiles) -> None:
@@ -96,6 +97,7 @@ def _ask_hub(needed: Mapping[str, HubFiles], check_access: Callable[..., "Access
 
 
 def _describe_answer(key: str, files: HubFiles, answer: "Access") -> Iterator[Problem]:
+    """Yield the problem in the hub's answer about `files`, which the config's `key` names; none if they can be had."""
     from entropy_sentinel.hub.hub_files import Access, format_page_url
 
     page = format_page_url(files.kind, files.repo_id)

@@ -14,7 +14,10 @@ from entropy_sentinel.study.semantic_clustering.backend_settings import TextMode
 
 @dataclass(frozen=True)
 class PendingWork:
-    """A study, the files that a run of it would make, and the responses that it copies from other studies."""
+    """A study, the files that a run of it would make, and the responses that it copies from other studies.
+
+    `reusable` has their pairs (model, benchmark).
+    """
 
     config: Config
     files: Set[Path]
@@ -22,12 +25,16 @@ class PendingWork:
 
     @classmethod
     def from_absent_files(cls, config: Config, reusable: Set[tuple[str, str]] = frozenset()) -> "PendingWork":
-        """The work whose files do not exist: less than a run finds, but at once."""
+        """The work whose files do not exist, found faster than by Snakemake's plan, which also has outdated files.
+
+        `reusable` has the pairs (model, benchmark) whose responses are copied.
+        """
         layout, run = config.layout, config.run
         files = {Path(layout.items.format(benchmark=name)) for name in run.benchmarks}
         for model, benchmark in product(run.models, run.benchmarks):
             names = {"model": model, "benchmark": benchmark}
             files.add(Path(layout.generations.format(**names)))
+            # Families of signals that ask the model again, about its responses.
             files.update(Path(layout.passes.format(family=name, **names)) for name in run.asking_families)
             files.update(Path(layout.labels.format(judge=name, **names)) for name in run.judges)
         return cls(config, {file for file in files if not file.exists()}, reusable)
@@ -43,10 +50,11 @@ class PendingWork:
 
     @cached_property
     def generations(self) -> list[tuple[str, str]]:
-        """Models and benchmarks whose responses an engine or server is asked for."""
+        """The pairs (model, benchmark) whose responses an engine or server is asked for."""
         config, template = self.config, self.config.layout.generations
         pairs = []
         for model, benchmark in self._pairs:
+            # Imported traces have no engine.
             is_asked = config.models[model].ENGINE and (model, benchmark) not in self.reusable
             if is_asked and self._is_pending(template, model=model, benchmark=benchmark):
                 pairs.append((model, benchmark))
@@ -54,7 +62,10 @@ class PendingWork:
 
     @cached_property
     def new_responses(self) -> set[tuple[str, str]]:
-        """Models and benchmarks that have no responses yet. Others may keep theirs, whose replies are cached."""
+        """The pending pairs (model, benchmark) without a file of responses.
+
+        The other pending ones have an outdated file: if the same responses come again, a judge's replies are cached.
+        """
         template = self.config.layout.generations
         return {
             (model, benchmark)
@@ -94,9 +105,10 @@ class PendingWork:
 
     @cached_property
     def labels(self) -> dict[str, list[tuple[str, str, str]]]:
-        """Judges that are to label responses, with the judge of the study, model and benchmark of each file.
+        """The files to label by the judge that is asked: (judge of the study, model, benchmark) of each file.
 
-        Judges that another judge combines are included, and judges of single benchmarks.
+        The asked judge may be another than the study's: one that the study's judge combines with others, or that labels
+        a single benchmark in its place.
         """
         config, run = self.config, self.config.run
         needed: dict[str, list[tuple[str, str, str]]] = {}

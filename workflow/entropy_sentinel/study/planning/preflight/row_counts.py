@@ -13,7 +13,8 @@ from entropy_sentinel.study.planning.response_cost import count_items
 def find_small_groups(config: Config) -> Iterator[Problem]:
     """Yield a problem if training groups have too few items to fit an estimator, whatever their labels are.
 
-    Each fold needs a response of either class. Groups with a benchmark of unknown size are not judged.
+    A group, `a+b`, is the benchmarks on which an estimator is fitted. Each fold needs a response of either class.
+    Groups with a benchmark of unknown size are not judged.
     """
     groups = training_groups(config)
     if not groups:
@@ -50,6 +51,6 @@ def _count_training_items(config: Config) -> Mapping[str, int | None]:
     """The number of training items of each benchmark; None if unknown."""
     counts: dict[str, int | None] = {}
     for name, n_items in count_items(config).items():
-        # As statistics/splits.py draws them.
+        # As statistics/splits.py draws them: the rest is for tests, but at least one item is for training.
         counts[name] = n_items and n_items - min(math.ceil(config.estimation.test_share * n_items), n_items - 1)
     return counts

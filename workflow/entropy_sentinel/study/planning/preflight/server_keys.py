@@ -34,6 +34,10 @@ def find_missing_keys(work: PendingWork) -> Iterator[Problem]:
 
 
 def _check_key(model: str, key: str, jobs: str, may_go_on: bool, ways_without_key: str) -> Iterator[Problem]:
+    """Yield a problem if the server's key for the LiteLLM name `model` is not in the environment.
+
+    `key` is the config's key of the server, `jobs` are those that ask it. With `may_go_on`, it is a warning.
+    """
     variable = missing_key(model, os.environ)
     if variable is None:
         return

@@ -53,22 +53,29 @@ _MEAN = "mean of these entropies: EAS over T - 1, the tokens before the last one
 
 
 def contexts_per_token(settings: Mapping[str, Any]) -> float:
-    """The contexts that the pass asks about per token of a response, at most: equal answers are asked about once."""
+    """The contexts that the pass asks about per token of a response, at most: equal answers are asked about once.
+
+    `settings` is the section `signals.forced_answer`: one context for each kind of answer and position.
+    """
     positions = settings["positions"]  # `all`, `sentence-ends`, or a number n for every n-th token
     tokens_per_position: float = {"all": 1, "sentence-ends": _TOKENS_PER_SENTENCE}.get(positions, positions)
     return len(settings["answers"]) / tokens_per_position
 
 
 def compute_entropy_areas(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
-    """A row per response, in order: the signals, or `eas_reason` without signals. `asked` is the pass."""
+    """A row per response, in order: the signals eas and mean_eas, or `eas_reason`, why it has none.
+
+    `asked` is the file of the pass, the model's second run over its responses (FORCED_ANSWERS).
+    """
     rows = FORCED_ANSWERS.read(asked, [*RESPONSE, "answer", "eas", "mean_eas", "reason"]).filter(answer="own")
-    scores = align_rows(traces, rows)
+    scores = align_rows(traces, rows)  # a row of nulls for a response that the pass did not ask with this answer
     unasked = pl.lit("signals.forced_answer.answers has no 'own'")
     reason = pl.when(pl.col("answer").is_null()).then(unasked).otherwise("reason")
     return scores.select("eas", "mean_eas", eas_reason=reason)
 
 
 def _import_requery() -> ModuleType:
+    """The module that asks an engine; imported only where that happens, because it imports the engines."""
     from entropy_sentinel.study.signal_families.forced_answer.requery import forced_contexts
 
     return forced_contexts

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def signals() -> "dict[str, Family]":
-    """The family."""
+    """The declaration of this family of signals by its name, which the package's registry looks for."""
     from entropy_sentinel.study.signal_families.semantics.semantics_family import FAMILY
 
     return {"semantics": FAMILY}

@@ -18,9 +18,9 @@ from entropy_sentinel.study.semantic_clustering.semantic_entropy import class_pr
 
 
 def extract_answer(response: str, truncated: bool) -> str:
-    """The final answer, or else the whole response, stripped; it may be empty.
+    """The final answer, or the whole response if it has no clear one, stripped; it may be empty.
 
-    Of a truncated response it is the text so far.
+    A truncated response is the text so far.
     """
     try:
         return find_final_answer(response, truncated).text.strip()
@@ -28,9 +28,9 @@ def extract_answer(response: str, truncated: bool) -> str:
         return response.strip()
 
 
-_FREQUENCIES = "of frequencies: a log-probability is not known of each answer to the item"
-_ALONE = "the item has one answer, needs at least 2"
-_FEW = f"stable_classes: the item has {{}} answers, needs at least {LEAST_SAMPLES}"
+_FROM_FREQUENCIES = "of frequencies: a log-probability is not known of each answer to the item"
+_ONE_ANSWER = "the item has one answer, needs at least 2"
+_FEW_ANSWERS = f"stable_classes: the item has {{}} answers, needs at least {LEAST_SAMPLES}"
 COLUMNS = pl.Schema(
     {
         "semantic_entropy": pl.Float64,
@@ -46,7 +46,11 @@ COLUMNS = pl.Schema(
 
 
 def compute_spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency: bool) -> pl.DataFrame:
-    """A row per response, in order, with COLUMNS; `benchmark` is the file of the items."""
+    """A row per response, in order, with COLUMNS; `benchmark` is the file of the items.
+
+    With `by_frequency`, the probability of a class is its share of the item's answers, instead of the share of the
+    answers' summed probabilities.
+    """
     logprobs = pl.col("token_logprobs").cast(pl.List(pl.Float64))
     # A sampled token cannot have probability 0: the server's value is not a log-probability.
     is_possible = logprobs.list.min().fill_null(0) > ZERO_PROBABILITY
@@ -57,7 +61,7 @@ def compute_spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_fr
         cut_off=CUT_OFF,
         logprob=pl.when(is_possible).then(logprobs.list.sum()),
     ).collect()
-    answers = [extract_answer(*row) for row in rows.select("text", "cut_off").iter_rows()]
+    answers = [extract_answer(text, cut_off) for text, cut_off in rows.select("text", "cut_off").iter_rows()]
     rows = rows.with_columns(answer=pl.Series(answers, dtype=pl.String)).with_row_index("row")
     items = rows.filter(pl.col("refused").is_null()).partition_by("item_id", maintain_order=True)
     warn_few_answers([len(item) for item in items])
@@ -68,25 +72,30 @@ def compute_spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_fr
         spreads += _spread_item(item, numbers, by_frequency)
     frame = pl.DataFrame(spreads, schema={"row": rows["row"].dtype, **COLUMNS})
     joined = rows.select("row", "refused").join(frame, on="row", how="left", maintain_order="left", validate="1:1")
-    return joined.select(*COLUMNS.names()[:-1], pl.coalesce("refused", "semantics_reason").alias("semantics_reason"))
+    # A refused request has no answer; the reason is the engine's.
+    with_reason = joined.with_columns(semantics_reason=pl.coalesce("refused", "semantics_reason"))
+    return with_reason.select(COLUMNS.names())
 
 
 def _spread_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list[Mapping[str, Any]]:
-    """The rows of the answers to an item; `numbers` are their classes."""
-    usable = not item["logprob"].has_nulls()
-    logprobs = item["logprob"].to_list() if usable and not by_frequency else None
+    """A row of COLUMNS for each answer to an item, with its number `row`; `numbers` are the classes of the answers.
+
+    With `by_frequency`, or if an answer has no log-probability, the probability of a class is its share of the answers.
+    """
+    has_logprobs = not item["logprob"].has_nulls()
+    logprobs = item["logprob"].to_list() if has_logprobs and not by_frequency else None
     shares = class_probabilities(numbers, logprobs)
-    enough = len(item) > 1
-    stable = count_stable_classes(np.bincount(numbers))
+    has_several_answers = len(item) > 1
+    n_stable_classes = count_stable_classes(np.bincount(numbers))  # None with fewer than LEAST_SAMPLES answers
     reasons = []
-    if enough and not usable and not by_frequency:
-        reasons.append(_FREQUENCIES)
-    if stable is None:
-        reasons.append(_FEW.format(len(item)) if enough else _ALONE)
+    if has_several_answers and not has_logprobs and not by_frequency:
+        reasons.append(_FROM_FREQUENCIES)
+    if n_stable_classes is None:
+        reasons.append(_FEW_ANSWERS.format(len(item)) if has_several_answers else _ONE_ANSWER)
     item_values = {
-        "semantic_entropy": semantic_entropy(shares) if enough else None,
-        "answer_classes": len(shares) if enough else None,
-        "stable_classes": stable,
+        "semantic_entropy": semantic_entropy(shares) if has_several_answers else None,
+        "answer_classes": len(shares) if has_several_answers else None,
+        "stable_classes": n_stable_classes,
         "semantics_reason": "; ".join(reasons) or None,
     }
     rows: list[Mapping[str, Any]] = []

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -27,7 +27,7 @@ from entropy_sentinel.study.signal_families.forced_answer.requery.trajectory imp
 OPENING = "\\boxed{"
 # Responses that are asked about at the same time, each in order of t: few enough to fit into the engine's cache.
 BATCH_SIZE = 32
-_AT_ONCE = "the final answer ends with the first token"
+_ENDS_WITH_FIRST_TOKEN = "the final answer ends with the first token"
 _OTHER_TEXTS = "the texts of the tokens do not make up the response"
 
 
@@ -58,7 +58,8 @@ class Boxes:
                 f"{name}: its tokenizer has no tokens for '{OPENING}', which forced_answer inserts; leave "
                 "forced_answer out of run.features for this model"
             )
-        self.opening, self._closing = opening, closed[-1]
+        self.opening = opening
+        self._closing = closed[-1]  # the token of `}`
 
     def box_answers(self, answers: Sequence[str]) -> dict[str, InsertedTokens | None]:
         """Each answer as inserted tokens; None for an answer without tokens in this vocabulary."""
@@ -103,7 +104,10 @@ class Boxes:
 
 @dataclass
 class Track:
-    """One response with one inserted answer: the contexts after `positions`, and the engine's reply to each."""
+    """One response with one inserted answer: the contexts after `positions`, and the engine's reply to each.
+
+    `boxed` are the inserted tokens, `options` the tokens whose probability is kept, `steps` the replies by position.
+    """
 
     prompt: Sequence[int]
     response: Sequence[int]
@@ -120,7 +124,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Row:
-    """A response and a kind of answer, with its track or the reason why it has none."""
+    """A response and a kind of answer, with its track (what is asked about it) or the reason why it has none."""
 
     response: tuple[Any, ...]
     answer: str
@@ -137,7 +141,8 @@ def ask(
 ) -> pl.DataFrame:
     """Rows of FORCED_ANSWERS for responses: traces with `prompt_ids`, `question` and `reference`.
 
-    `settings` is the config's section; errors begin with `asked_with`, the model's name.
+    `settings` is the config's section `signals.forced_answer`; errors name the model of `asked_with`, the settings of
+    the traces.
     """
     boxes = Boxes(engine, f"models.{asked_with['model']}")
     texts = engine.token_texts(part["token_ids"].to_list())
@@ -162,41 +167,69 @@ def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
 def _plan_rows(
     row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: Mapping[str, Any]
 ) -> Iterator[Row]:
-    """A row for each kind of answer; kinds with the same tokens share a track."""
+    """Yield a row for each kind of answer to insert into the response `row`, whose tokens have these `texts`.
+
+    A row has a track (what is asked about it), or the reason why not. Kinds with the same inserted tokens share one.
+    """
     response = tuple(row[key] for key in RESPONSE)
-    kinds, first = settings["answers"], settings.get("samples")
-    if first is not None and row["sample"] >= first:
-        reason_of_later = (
-            f"not among the first {first} of its item; only those are asked about (signals.forced_answer.samples)"
-        )
-        yield from (Row(response, kind, reason=reason_of_later) for kind in kinds)
-        return
-    try:
-        answer = find_final_answer(row["text"], row["cut_off"])
-    except Unclear as unclear:
-        yield from (Row(response, kind, reason=str(unclear)) for kind in kinds)
-        return
-    length = count_leading_tokens(texts, row["text"], answer.end)
-    if length is None or length < 2:
-        reason = _OTHER_TEXTS if length is None else _AT_ONCE
-        yield from (Row(response, kind, tokens_to_answer=length, reason=reason) for kind in kinds)
+    kinds = settings["answers"]
+    final_answer = _locate_final_answer(row, texts, settings.get("samples"))
+    length = final_answer.tokens_to_answer
+    if final_answer.reason is not None or length is None:
+        for kind in kinds:
+            yield Row(response, kind, tokens_to_answer=length, reason=final_answer.reason)
         return
     positions = choose_positions(settings["positions"], texts, length - 1)
     letters = _find_letters(row, boxes, settings)
     options = [letter for letter, _ in list_options(row["question"])]
-    answers = {"own": answer.text, "reference": row["reference"], "none": None}
+    answers = {"own": final_answer.text, "reference": row["reference"], "none": None}
     tracks: dict[tuple[int, ...], Track] = {}
     for kind in kinds:
         text = _strip_answer(answers[kind], options)
-        boxed, why = _box_answer(kind, text, boxes)
+        boxed, reason = _box_answer(kind, text, boxes)
         if boxed is None:
-            yield Row(response, kind, text, tokens_to_answer=length, reason=why)
+            yield Row(response, kind, text, tokens_to_answer=length, reason=reason)
             continue
         # A letter is an option only directly after the brace.
         allowed_letters = letters if boxed.ids == tuple(boxes.opening) else {}
-        track = Track(row["prompt_ids"], row["token_ids"], boxed.ids, positions, tuple(allowed_letters.values()))
-        track = tracks.setdefault(boxed.ids, track)
-        yield Row(response, kind, text, boxed.answer_tokens, length, tuple(allowed_letters), track)
+        new_track = Track(row["prompt_ids"], row["token_ids"], boxed.ids, positions, tuple(allowed_letters.values()))
+        yield Row(
+            response,
+            kind,
+            text,
+            boxed.answer_tokens,
+            tokens_to_answer=length,
+            letters=tuple(allowed_letters),
+            track=tracks.setdefault(boxed.ids, new_track),
+        )
+
+
+class _LocatedAnswer(NamedTuple):
+    """A response's final answer, and T, the number of its tokens up to the answer's end.
+
+    `reason` is why the response is not asked about; None if it is.
+    """
+
+    text: str | None = None
+    tokens_to_answer: int | None = None
+    reason: str | None = None
+
+
+def _locate_final_answer(row: Mapping[str, Any], texts: Sequence[str], n_asked_samples: int | None) -> _LocatedAnswer:
+    """The final answer of the response `row`; only the first `n_asked_samples` of an item are asked about, if set."""
+    if n_asked_samples is not None and row["sample"] >= n_asked_samples:
+        rule = "only those are asked about (signals.forced_answer.samples)"
+        return _LocatedAnswer(reason=f"not among the first {n_asked_samples} of its item; {rule}")
+    try:
+        answer = find_final_answer(row["text"], row["cut_off"])
+    except Unclear as unclear:
+        return _LocatedAnswer(reason=str(unclear))
+    length = count_leading_tokens(texts, row["text"], answer.end)
+    if length is None:
+        return _LocatedAnswer(answer.text, reason=_OTHER_TEXTS)
+    if length < 2:  # there is no token before the last one of the answer, after which to insert another
+        return _LocatedAnswer(answer.text, length, _ENDS_WITH_FIRST_TOKEN)
+    return _LocatedAnswer(answer.text, length)
 
 
 def _find_letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, Any]) -> dict[str, int]:
@@ -207,7 +240,7 @@ def _find_letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, A
 
 
 def _box_answer(kind: str, text: str | None, boxes: Boxes) -> tuple[InsertedTokens | None, str | None]:
-    """The inserted tokens for a kind of answer, or the reason why there are none."""
+    """The inserted tokens for a kind of answer (own, reference, none), or None and the reason."""
     if kind == "none":
         return InsertedTokens(tuple(boxes.opening), answer_tokens=0), None
     if text is None:
@@ -230,26 +263,32 @@ def _strip_answer(text: str | None, options: Sequence[str]) -> str | None:
 
 
 def _ask_tracks(tracks: Sequence[Track], engine: TokenIdEngine) -> None:
-    """Ask about all positions of all tracks, BATCH_SIZE tracks at a time, each in order of t."""
-    questions: list[tuple[Track, int]] = []
+    """Ask for the next token at all positions t of all tracks, and add the replies to the tracks.
+
+    A track is one response with one inserted answer. BATCH_SIZE of them advance together, each in order of t, so that
+    their growing prefixes stay in the engine's cache.
+    """
+    questions: list[tuple[Track, int]] = []  # with t
     for first in range(0, len(tracks), BATCH_SIZE):
-        group = tracks[first : first + BATCH_SIZE]
-        for place in range(max(len(track.positions) for track in group)):
-            questions += [(track, track.positions[place]) for track in group if place < len(track.positions)]
-    vocabulary, answered = engine.vocabulary, 0
+        batch = tracks[first : first + BATCH_SIZE]
+        for index in range(max(len(track.positions) for track in batch)):
+            questions += [(track, track.positions[index]) for track in batch if index < len(track.positions)]
+    vocabulary = engine.vocabulary
+    n_answered = 0
     for number, next_token in engine.next_tokens(track.context(t) for track, t in questions):
         track, t = questions[number]
-        answered += 1
+        n_answered += 1
         if next_token.refused:
             track.refused = next_token.refused
         else:
             track.steps[t] = compute_step(next_token, vocabulary, track.options)
-    if answered < len(questions):
-        raise EntropySentinelError(f"the engine answered {answered} of {len(questions)} contexts")
+    if n_answered < len(questions):
+        raise EntropySentinelError(f"the engine answered {n_answered} of {len(questions)} contexts")
 
 
 def _build_frame(rows: Sequence[Row]) -> pl.DataFrame:
-    columns = []
+    """The rows as a frame of contract FORCED_ANSWERS."""
+    records = []
     for row in rows:
         cells = {
             **dict(zip(RESPONSE, row.response, strict=True)),
@@ -259,12 +298,15 @@ def _build_frame(rows: Sequence[Row]) -> pl.DataFrame:
             "tokens_to_answer": row.tokens_to_answer,
             "reason": row.reason,
         }
-        columns.append(cells | _build_trajectory(row))
-    return FORCED_ANSWERS.frame(columns)
+        records.append(cells | _build_trajectory(row))
+    return FORCED_ANSWERS.frame(records)
 
 
 def _build_trajectory(row: Row) -> dict[str, Any]:
-    """The columns about the entropies after each position, and their area; only the reason if the engine refused."""
+    """A row's columns about the entropies after each position, and their area.
+
+    Empty if the row was not asked about; only `reason` if the engine refused.
+    """
     track, length = row.track, row.tokens_to_answer
     if track is None or length is None:
         return {}
@@ -272,18 +314,18 @@ def _build_trajectory(row: Row) -> dict[str, Any]:
         return {"reason": f"refused: {track.refused}"}
     steps = [track.steps[t] for t in track.positions]
     entropies, bounds = [step.entropy for step in steps], [step.bound for step in steps]
-    total = compute_area(track.positions, entropies, length - 1)
-    by_option = None
+    area = compute_area(track.positions, entropies, length - 1)
+    probabilities_by_option = None  # (n_options, n_positions)
     if row.letters:
-        by_option = [[step.options[place] for step in steps] for place in range(len(row.letters))]
+        probabilities_by_option = [[step.options[index] for step in steps] for index in range(len(row.letters))]
     return {
         "positions": track.positions,
         "entropies": entropies,
         "missing_masses": [step.missing_mass for step in steps],
         "bounds": bounds,
         "options": list(row.letters) or None,
-        "option_probabilities": by_option,
-        "eas": total,
-        "mean_eas": total / (length - 1),
+        "option_probabilities": probabilities_by_option,
+        "eas": area,
+        "mean_eas": area / (length - 1),
         "eas_bound": compute_area(track.positions, bounds, length - 1),
     }

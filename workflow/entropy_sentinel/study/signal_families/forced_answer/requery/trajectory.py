@@ -35,16 +35,17 @@ def choose_positions(positions: str | int, texts: Sequence[str], last: int) -> l
     if positions == "all":
         return list(range(1, last + 1))
     if positions == "sentence-ends":
-        ends = np.cumsum([len(text) for text in texts])
+        token_ends = np.cumsum([len(text) for text in texts])  # in characters
         sentence_ends = [match.end() for match in _SENTENCE_END.finditer("".join(texts))]
-        places = {int(place) + 1 for place in np.searchsorted(ends, sentence_ends)}
+        # The token that completes the sentence; t counts tokens from 1.
+        chosen = {int(token) + 1 for token in np.searchsorted(token_ends, sentence_ends)}
     else:
-        places = set(range(1, last + 1, int(positions)))
-    return sorted({1, last} | {place for place in places if place <= last})
+        chosen = set(range(1, last + 1, int(positions)))
+    return sorted({1, last} | {t for t in chosen if t <= last})
 
 
 def compute_area(positions: Sequence[int], values: Numbers, last: int) -> float:
-    """The sum of values over t = 1 .. `last`, with linear interpolation between `positions`.
+    """The sum of `values`, one for each of `positions`, over t = 1 .. `last`, interpolated linearly between them.
 
     With all positions it is the plain sum.
     """
@@ -65,9 +66,10 @@ class Step:
 
 
 def compute_step(next_token: NextToken, vocabulary: int, options: Sequence[int] = ()) -> Step:
-    """The step for a distribution over `vocabulary` tokens, V; `options` are token ids.
+    """The entropy of the next token, in a vocabulary of V = `vocabulary` tokens, and its error (`Step`).
 
-    Source: Entropy Area Score, section 2, and the equation for the error of the top K.
+    `options` are the ids of the tokens whose probabilities are kept. Source: Entropy Area Score, section 2, and the
+    equation for the error of the top K.
     """
     logprobs = next_token.logprobs.astype(np.float64)
     possible = logprobs[logprobs > -np.inf]
@@ -76,4 +78,5 @@ def compute_step(next_token: NextToken, vocabulary: int, options: Sequence[int] 
     bound = float(error_bound(np.array(missing), vocabulary - len(logprobs))) / float(np.log(2))
     by_id = dict(zip(next_token.token_ids.tolist(), logprobs.tolist(), strict=True)) if options else {}
     option_probabilities = tuple(float(np.exp(by_id[token])) if token in by_id else None for token in options)
-    return Step(abs(float(-(probabilities * possible).sum())) / float(np.log(2)), missing, bound, option_probabilities)
+    entropy_nats = abs(float(-(probabilities * possible).sum()))  # `abs` makes 0 of -0
+    return Step(entropy_nats / float(np.log(2)), missing, bound, option_probabilities)
