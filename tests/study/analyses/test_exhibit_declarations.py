@@ -38,10 +38,10 @@ def test_every_exhibit_is_declared_with_a_function_of_its_inputs(analysis: type[
             assert getmodule(function).__package__ == package
 
 
-def test_published_values_have_a_counterpart_here_and_a_form() -> None:
+def test_published_values_have_a_counterpart_and_a_layout() -> None:
     published = [table.published for table in TABLES.values() if table.published]
     assert len(published) == 10
     for table in published:
-        hints = get_type_hints(load_function(table.counterpart))
-        assert hints["inputs"] is AccuracyTableInputs, table.counterpart
-        assert get_type_hints(load_function(table.form))["return"] == list[PaperTable], table.form
+        hints = get_type_hints(load_function(table.counterpart_function))
+        assert hints["inputs"] is AccuracyTableInputs, table.counterpart_function
+        assert get_type_hints(load_function(table.layout_function))["return"] == list[PaperTable], table.layout_function

@@ -25,7 +25,7 @@ from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import (
 from entropy_sentinel.study.analyses.accuracy.accuracy_tables import make_table
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import AUROC, DOMAINS, SWEEP
 from entropy_sentinel.study.analyses.accuracy.paper_document import write_paper
-from entropy_sentinel.study.analyses.accuracy.paper_tables import PaperSettings, form_table
+from entropy_sentinel.study.analyses.accuracy.paper_tables import PaperSettings, arrange_as_published
 
 pytestmark = pytest.mark.slow
 
@@ -229,7 +229,7 @@ def test_a_study_without_the_results_of_a_table_has_a_comment_in_its_place(synth
         changed = table_inputs(**inputs | changes)
         settings = PaperSettings(changed, inputs["style"])
         texts = {
-            name: format_table(form_table(TABLES[name].published, make_table(name, changed), settings), name)
+            name: format_table(arrange_as_published(TABLES[name].published, make_table(name, changed), settings), name)
             for name in list_paper_tables(TABLES)
         }
         numbers = [int(name.partition("_")[0]) for name, text in texts.items() if r"\toprule" in text]

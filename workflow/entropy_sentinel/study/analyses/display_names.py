@@ -21,8 +21,9 @@ Groups = Mapping[str, NamedGroup]
 
 
 class ExhibitSettings(TypedDict):
-    """Settings of all exhibits and pages of an analysis: the study's label, the groups shown and the first of these.
+    """Settings of all exhibits and pages of an analysis: the study's label, and the training groups shown, by name.
 
+    `headline_group` is the name of the group whose results are shown where there is room for only one.
     Settings and files of jobs are dicts, which Snakemake compares; classes like this one declare their keys.
     """
 
@@ -41,14 +42,18 @@ class TrainingGroup:
 
     @property
     def benchmarks(self) -> str:
-        """`gsm8k, math`."""
+        """The group's benchmarks as text, `gsm8k, math`."""
         return format_group(self.group)
 
 
 def find_training_group(groups: Groups, name: str) -> TrainingGroup:
-    """The group of this name; `cross-domain` is shown as "Cross-Domain", an unnamed group by its benchmarks."""
-    group = "+".join(sorted(groups[name]["benchmarks"]))
-    return TrainingGroup(format_group(group) if name == group else name.title(), group, groups[name]["estimator"])
+    """The group of this name; `cross-domain` is shown as "Cross-Domain", an unnamed group by its benchmarks.
+
+    The name of an unnamed group is its id.
+    """
+    group_id = "+".join(sorted(groups[name]["benchmarks"]))
+    title = format_group(group_id) if name == group_id else name.title()
+    return TrainingGroup(title, group_id, groups[name]["estimator"])
 
 
 def list_training_groups(groups: Groups) -> list[TrainingGroup]:

@@ -78,7 +78,7 @@ def get_sample_path(study: str, judge: str) -> Path:
 
 
 def draw_strata(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, list[Stratum]]:
-    """Draw rows of `population` (columns of AUDIT_SAMPLE) at random; also return the strata.
+    """Draw `size` rows of `population` (columns of AUDIT_SAMPLE) at random; give them and the strata.
 
     Each stratum gets one row if `size` is enough, else only the largest do; the rest is in proportion to the sizes of
     the strata. The order is random, so that an audit that stops early has labelled a random part.
@@ -86,7 +86,7 @@ def draw_strata(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.Data
     random = np.random.default_rng(seed)
     strata = population.sort(*STRATUM, *RESPONSE).partition_by(STRATUM, maintain_order=True)
     sizes = [len(part) for part in strata]
-    counts = apportion_labels(sizes, [0] * len(sizes), sizes, size).tolist()
+    counts = apportion_labels(shares=sizes, least=[0] * len(sizes), most=sizes, total=size).tolist()
     chosen, drawn_strata = [], []
     for part, n in zip(strata, counts, strict=True):
         chosen.append(part[np.sort(random.permutation(len(part))[:n])])
@@ -131,12 +131,13 @@ def _read_auditable_responses(config: Config, judge: str, model: str, benchmark:
     labels = LABELS.read(config.layout.labels.format(**names), ["item_id", "sample", "label"])
     rows = labels.join(read_material(config, model, benchmark), on=SAMPLE, how="inner")
     verdict = pl.when("label").then(pl.lit("correct")).otherwise(pl.lit("incorrect"))
+    verdict = pl.when(pl.col("label").is_null()).then(pl.lit("null")).otherwise(verdict)
     hashes = [hash_response(text) for text in rows["response"]]
     return (
         rows.with_columns(
             model=pl.lit(model),
             benchmark=pl.lit(benchmark),
-            verdict=pl.when(pl.col("label").is_null()).then(pl.lit("null")).otherwise(verdict),
+            verdict=verdict,
             response_hash=pl.Series(hashes, dtype=pl.String),
         )
         # Without the judge's label and without a reference, people could not label a response either.
@@ -146,8 +147,12 @@ def _read_auditable_responses(config: Config, judge: str, model: str, benchmark:
 
 
 def read_material(config: Config, model: str, benchmark: str) -> pl.DataFrame:
-    """What people see: columns item_id, sample, question, reference (or null), response, cut_off."""
-    layout, names = config.layout, {"model": model, "benchmark": benchmark}
+    """What people see when they label: item_id, sample, question, reference (or null), response and `cut_off`.
+
+    `cut_off` says whether the response was truncated.
+    """
+    layout = config.layout
+    names = {"model": model, "benchmark": benchmark}
     responses = GENERATIONS.read(layout.generations.format(**names), ["item_id", "sample", "text", "finish_reason"])
     responses = responses.with_columns(cut_off=CUT_OFF).drop("finish_reason")
     items = BENCHMARKS.read(layout.items.format(**names), ["item_id", "question", "reference"])
@@ -155,8 +160,9 @@ def read_material(config: Config, model: str, benchmark: str) -> pl.DataFrame:
 
 
 def collect_material(config: Config, sample: AuditSample) -> pl.DataFrame:
-    """The sample with what people see and a label's `caution`, without the judge's verdicts.
+    """The sampled rows with all that people see when they label them, without the judge's verdicts.
 
+    These are question, reference, response, `cut_off`, and the warning `caution` if the response addresses the judge.
     Raises InputError if a response has changed since the sample was drawn.
     """
     layout = config.layout
@@ -179,5 +185,5 @@ def collect_material(config: Config, sample: AuditSample) -> pl.DataFrame:
 
 
 def hash_response(text: str) -> str:
-    """A hash that identifies the text of a response."""
+    """The first 16 hex digits of the SHA-256 of a response's text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -3,7 +3,6 @@
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from entropy_sentinel.study.auditing.audit_sample import AuditSample, get_audit_
 COLUMNS = (*RESPONSE, "label")
 LABELS = ("correct", "incorrect", "unsure")
 
+# Model, benchmark, item and sample.
 Response = tuple[str, str, str, int]
 Answers = dict[Response, str]
 _KEYS = "   ".join([*map(" ".join, ANSWERS.items()), "b back", "q quit (all is saved)"])
@@ -57,6 +57,7 @@ def read_answers(path: Path) -> Answers:
 
 
 def _parse_answer(row: Mapping[str, str], where: str) -> tuple[Response, str]:
+    """The response and its label in a row of a file of answers; `where` begins an error: the file and the row."""
     if row["label"] not in LABELS:
         raise InputError(f"{where}: 'label' must be one of {', '.join(LABELS)}; got '{row['label'][:100]}'")
     if not row["sample"].isdecimal():
@@ -71,19 +72,19 @@ def write_answers(answers: Answers, path: Path) -> None:
 
 
 def save_answers(new_answers: Answers, path: Path, previous_answers: Answers | None = None) -> tuple[Answers, Answers]:
-    """Add `new_answers` to the answers in `path`, to which others may save at the same time.
+    """Add `new_answers` to the file at `path`, to which other people may save at the same time.
 
-    Returns all answers, and the replaced ones. Replaced answers no longer count; they are kept in `get_replaced_path`
-    unless they are among `previous_answers`, the caller's own, which were changed on purpose.
+    Gives all answers, and those of other people that new ones replaced, which are kept in `get_replaced_path`. An
+    answer in `previous_answers` is the caller's own: it is changed on purpose, so it does not count as replaced.
     """
     previous_answers = previous_answers or {}
     with hold_lock(path.with_name(f".{path.name}.lock")):
         saved = read_answers(path) if path.exists() else {}
         replaced = {}
         for response, label in new_answers.items():
-            previous = saved.get(response, label)
-            if previous not in (label, previous_answers.get(response)):
-                replaced[response] = previous
+            saved_label = saved.get(response, label)
+            if saved_label not in (label, previous_answers.get(response)):
+                replaced[response] = saved_label
         if replaced:
             _keep_replaced(replaced, new_answers, get_replaced_path(path))
         write_answers(saved | new_answers, path)
@@ -95,11 +96,14 @@ def get_replaced_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}.replaced.csv")
 
 
-def _keep_replaced(replaced: Answers, new: Answers, path: Path) -> None:
-    with path.open(encoding="utf-8", newline="") if path.exists() else nullcontext(()) as lines:
-        before = list(csv.reader(lines))[1:]
-    rows = [(*response, label, new[response]) for response, label in replaced.items()]
-    _write_csv([(*COLUMNS, "replaced_by"), *before, *rows], path)
+def _keep_replaced(replaced: Answers, new_answers: Answers, path: Path) -> None:
+    """Append the replaced answers, each with the label that replaced it, to the file at `path`."""
+    earlier_rows: list[list[str]] = []
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as lines:
+            earlier_rows = list(csv.reader(lines))[1:]  # without the heading
+    rows = [(*response, label, new_answers[response]) for response, label in replaced.items()]
+    _write_csv([(*COLUMNS, "replaced_by"), *earlier_rows, *rows], path)
 
 
 def _write_csv(rows: Iterable[Sequence[object]], path: Path) -> None:
@@ -111,8 +115,8 @@ def _write_csv(rows: Iterable[Sequence[object]], path: Path) -> None:
 def add_answers(sample: AuditSample, new_file: Path, path: Path) -> tuple[int, int, int]:
     """Add the answers in `new_file` to the file at `path`.
 
-    Returns how many are for responses of the sample, how many for others, and how many replace another answer. Raises
-    InputError if none is for a response of the sample.
+    Gives three numbers of answers: for responses of the sample, for other responses (ignored), and those that replaced
+    another answer. Raises InputError if none is for a response of the sample.
     """
     new_answers = read_answers(new_file)
     responses = set(sample.rows.select(RESPONSE).rows())
@@ -124,20 +128,21 @@ def add_answers(sample: AuditSample, new_file: Path, path: Path) -> tuple[int, i
 
 
 def write_page(sample: AuditSample, material: pl.DataFrame, answers: Answers, path: Path, command: str) -> None:
-    """Write the page for labelling the sample's `material`, with the existing `answers`.
+    """Write the HTML page for labelling the sample, with the existing `answers`.
 
-    The page omits the judge's verdicts. It names `command`, which reads the saved file.
+    `material` is the frame of `collect_material`, which has no verdicts of the judge. The page names `command`, which
+    reads the file that the page saves.
     """
     responses = material.select(RESPONSE).rows()
     content = render_labelling_page(
         f"Audit: {sample.provenance['study']}",
         material.select(*RESPONSE, "question", "reference", "response", "cut_off", "caution").to_dicts(),
-        RESPONSE,
-        COLUMNS,
-        [answers.get(response) for response in responses],
-        dict(zip(LABELS, LABELS, strict=True)),
-        "answers.csv",
-        command,
+        keys=RESPONSE,
+        columns=COLUMNS,
+        initial_answers=[answers.get(response) for response in responses],
+        saved={label: label for label in LABELS},  # the page's answers are the labels in the file
+        file="answers.csv",
+        command=command,
         facts=("model", "benchmark"),
     )
     write_whole(path, content)
@@ -146,10 +151,10 @@ def write_page(sample: AuditSample, material: pl.DataFrame, answers: Answers, pa
 def label_in_terminal(
     material: pl.DataFrame, answers: Answers, path: Path, key: Callable[[], str], console: Console
 ) -> Answers:
-    """Show the responses without an answer one by one; return all answers, which are also saved in `path`.
+    """Show the responses without an answer one by one; give all answers, which are also saved in `path`.
 
-    Answers that others save there meanwhile count too. `key` waits for a key. The function ends after the last answer,
-    with `q`, and if there are no more keys.
+    `material` is the frame of `collect_material`. Answers that other people save meanwhile count too. `key` waits for a
+    key. The function ends after the last answer, with `q`, and if there are no more keys.
     """
     rows = material.rows(named=True)
     responses = material.select(RESPONSE).rows()
@@ -178,6 +183,7 @@ def label_in_terminal(
 
 
 def _read_key(key: Callable[[], str]) -> str:
+    """The next key in lower case; "q" (quit) at the end of the input and for Ctrl-C."""
     try:
         return key().lower() or "q"
     except (EOFError, KeyboardInterrupt):
@@ -185,7 +191,7 @@ def _read_key(key: Callable[[], str]) -> str:
 
 
 def _find_next(responses: Sequence[Response], answers: Answers, start: int) -> int | None:
-    """The first response without an answer from `start` on, or else before it."""
+    """The index of the first response without an answer from `start` on, or else before it; None without any."""
     for place in chain(range(start, len(responses)), range(min(start, len(responses)))):
         if responses[place] not in answers:
             return place
@@ -193,9 +199,10 @@ def _find_next(responses: Sequence[Response], answers: Answers, start: int) -> i
 
 
 def _show_response(console: Console, row: dict[str, Any], answer: str | None) -> None:
-    response = "Response (cut off)" if row["cut_off"] else "Response"
+    """Print a response, a row of `collect_material`, with its question, reference, warnings and present answer."""
+    response_title = "Response (cut off)" if row["cut_off"] else "Response"
     reference = "none" if row["reference"] is None else row["reference"]
-    for title, text in {"Question": row["question"], response: row["response"], "Reference": reference}.items():
+    for title, text in {"Question": row["question"], response_title: row["response"], "Reference": reference}.items():
         console.print(Panel(Text(make_printable(text)), title=title, title_align="left"))
     if row["caution"]:
         console.print(f"This response addresses the judge: {row['caution']}.", highlight=False)

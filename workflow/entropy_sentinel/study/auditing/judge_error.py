@@ -42,8 +42,8 @@ class Audit:
     """The figures of an audit.
 
     `agreement` has a row for all responses, and for each verdict, model, benchmark and stratum; `domains` has one for
-    each model and benchmark. `counts` are the numbers of answers by kind. `covered` is the share of the judge's labels
-    in strata with an answer; all shares are over these.
+    each model and benchmark. `counts` are the numbers of answers by label, and of `not_answered`. `covered` is the
+    share of the judge's labels in strata with an answer; all shares are over these. _RATES explains the other fields.
     """
 
     about: SampleOrigin
@@ -64,12 +64,14 @@ def measure_judge(sample: AuditSample, answers: Answers) -> Audit:
     rows = sample.rows.with_columns(answer=pl.Series(labels, dtype=pl.String))
     strata = pl.DataFrame(provenance["strata"])
     decided = rows.filter(pl.col("answer").is_in(_VERDICTS)).join(strata.select(*STRATUM, "n"), on=STRATUM, how="left")
+    # Each answer stands for this many responses of its stratum.
     decided = decided.with_columns(weight=pl.col("n") / pl.len().over(STRATUM))
     judged = decided.filter(pl.col("verdict").is_in(_VERDICTS)).with_columns(same=pl.col("answer") == pl.col("verdict"))
     if judged.is_empty():
         raise InputError("no answer is for a response that the judge has labelled, so there is nothing to compare yet")
-    # What people call so: the judge's verdict may be the `same` or not.
-    called_correct, called_incorrect = judged.filter(answer="correct"), judged.filter(answer="incorrect")
+    # The responses by people's answer; `same` says whether the judge's verdict agrees.
+    called_correct = judged.filter(answer="correct")
+    called_incorrect = judged.filter(answer="incorrect")
     # The judge has no verdict on these: `same` are those that people call correct.
     nulls = decided.filter(verdict="null").with_columns(same=pl.col("answer") == "correct")
     labelled = strata.filter(pl.col("verdict").is_in(_VERDICTS))
@@ -93,11 +95,14 @@ def measure_judge(sample: AuditSample, answers: Answers) -> Audit:
 
 def _estimate_share(rows: pl.DataFrame) -> Interval:
     """The weighted share of rows where people and judge agree (column `same`)."""
-    size = weighted_sample_size(rows["weight"])
-    return wilson_interval(_compute_weighted_share(rows) * size, size) if size else wilson_interval(0, 0)
+    size = weighted_sample_size(rows["weight"])  # the effective number of answers, which need not be whole
+    if not size:
+        return wilson_interval(0, 0)
+    return wilson_interval(_compute_weighted_share(rows) * size, size)
 
 
 def _compute_weighted_share(rows: pl.DataFrame) -> float:
+    """The sum of the weights of rows with `same`, divided by the sum of all weights."""
     return _sum_series(rows.filter("same")["weight"]) / _sum_series(rows["weight"])
 
 
@@ -117,7 +122,10 @@ def _estimate_kappa(judged: pl.DataFrame) -> Interval:
 
 
 def _list_agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield a row for all, for each verdict, model and benchmark, and for every stratum, also without answers."""
+    """Yield a row for all, for each verdict, model and benchmark, and for every stratum, also without answers.
+
+    Only the rows of strata have `n_responses`.
+    """
     yield _make_agreement_row("all", judged, {})
     for name in ("verdict", "model", "benchmark"):
         for (value,), part in judged.sort(name).group_by(name, maintain_order=True):
@@ -128,7 +136,10 @@ def _list_agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator
 
 
 def _make_agreement_row(by: str, rows: pl.DataFrame, key: dict[str, str]) -> dict[str, Any]:
-    """How far people and judge agree in `rows`, a part of the answers: `by` names its kind, `key` the part itself."""
+    """How far people and judge agree in `rows`, a part of the answers.
+
+    `by` is what the part shares ("all", "model", "stratum", ...), `key` the values that it shares, by column.
+    """
     share = _estimate_share(rows)
     return {
         "by": by,
@@ -175,7 +186,7 @@ def _count_agreements(rows: pl.DataFrame) -> tuple[float, float]:
 
 
 def write_audit(figures: Audit, folder: Path) -> list[Path]:
-    """Write `agreement.csv`, `domains.csv` and `report.json`, which has everything."""
+    """Write `agreement.csv`, `domains.csv` and `report.json`, which has everything; give their paths."""
     rates = {name: getattr(figures, name)._asdict() for name in _RATES}
     content = {
         "about": figures.about,
@@ -195,8 +206,10 @@ def write_audit(figures: Audit, folder: Path) -> list[Path]:
 def describe_audit(figures: Audit) -> list[Part]:
     """The lines and tables for the terminal."""
     counts = ", ".join(f"{count} {label.replace('_', ' ')}" for label, count in figures.counts.items())
+    # The first row is over all answers.
     total, *rows = figures.agreement.filter(pl.col("by") != "stratum").rows(named=True)
-    rates, undefined = [["agreement with the judge", *_format_numbers(total, "agreement", "lower", "upper")]], []
+    rates = [["agreement with the judge", *_format_numbers(total, "agreement", "lower", "upper")]]
+    undefined = []
     for name, text in _RATES.items():
         rate = getattr(figures, name)
         rates.append([text, *_format_numbers(rate._asdict(), "estimate", "lower", "upper")])
@@ -204,6 +217,7 @@ def describe_audit(figures: Audit) -> list[Part]:
             undefined.append(f"{text}: {rate.reason}.")
     agreement = []
     for row in rows:
+        # Such as `model llama`: `by` is the column that the row is for.
         cells = [f"{row['by']} {row[row['by']]}", str(row["n_answers"]), str(row["n_same"])]
         agreement.append(cells + _format_numbers(row, "agreement", "lower", "upper"))
     domains = []

@@ -47,7 +47,7 @@ def command(
     audits/STUDY/JUDGE: run the command again to continue. `entropy-sentinel audit report` evaluates the answers.
     """
     if context.invoked_subcommand is not None:
-        context.obj = (configfile, judge)
+        context.obj = (configfile, judge)  # for `report`
         return
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.study.auditing.audit_sample import collect_material, get_sample_path
@@ -149,12 +149,16 @@ def _quote_command(files: list[Path], config: "Config", judge: str) -> str:
 
 
 def _load_sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "AuditSample":
-    """The existing or a new sample; raises InputError if the existing one has another size or seed."""
+    """The existing sample, or a new one if there is none or `new` is set.
+
+    Raises InputError if the existing one has another `size` or `seed`; None stands for any.
+    """
     from entropy_sentinel.study.auditing.audit_sample import draw_sample, get_sample_path, read_population, read_sample
 
     path = get_sample_path(config.study, judge)
     if new or not path.exists():
-        size, seed = SIZE if size is None else size, SEED if seed is None else seed
+        size = SIZE if size is None else size
+        seed = SEED if seed is None else seed
         sample = draw_sample(read_population(config, judge), config.study, judge, size, seed)
         strata = sample.provenance["strata"]
         n_drawn = sum(stratum["drawn"] > 0 for stratum in strata)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.study.cli.study_loading import find_base_config
+from entropy_sentinel.study.cli.study_loading import add_paper_extensions, find_base_config
 
 if TYPE_CHECKING:
     from entropy_sentinel.study.init.config_writing import StudyDraft
@@ -79,11 +79,12 @@ def command(
     from entropy_sentinel.study.init.config_writing import compose_config
 
     base_config = find_base_config()
+    add_paper_extensions(base_config)
     _check_new(study)
     if log and (by is None or rows or model):
         raise ConfigError("--log needs --by COLUMN (and --labels FILE), and excludes ROWS and --model")
     if log:
-        _check_new(study.with_suffix(""))
+        _check_new(study.with_suffix(""))  # the folder for the study's inputs
     if not log and not (rows and model):
         raise ConfigError("give files of rows and --model, or --log")
     with _remove_on_failure(study.with_suffix("") if log else None):
@@ -121,6 +122,7 @@ def _remove_on_failure(folder: Path | None) -> Iterator[None]:
 
 
 def _check_new(path: Path) -> None:
+    """Raise ConfigError if the file or folder exists."""
     if path.exists():
         raise ConfigError(f"{path}: already exists and is not replaced; name another file, or delete this one")
 
@@ -128,6 +130,7 @@ def _check_new(path: Path) -> None:
 def _draft_from_rows(
     study: Path, files: list[str], models: list[str], question: str | None, reference: str | None
 ) -> "StudyDraft":
+    """A study of `files` with benchmark rows, one for each domain; `question` and `reference` are columns or None."""
     from entropy_sentinel.study.config.yaml_values import read_yaml
     from entropy_sentinel.study.init.config_writing import StudyDraft, name_benchmarks, name_models
     from entropy_sentinel.study.init.row_sources import detect_columns, make_name
@@ -138,11 +141,13 @@ def _draft_from_rows(
 
 
 def _draft_from_log(study: Path, log: list[str], by: str, labels: list[str], scorer: str | None) -> "StudyDraft":
+    """A study of the log of one model, split into domains by the column `by`; its inputs are written beside `study`."""
     from entropy_sentinel.study.config.yaml_values import read_yaml
     from entropy_sentinel.study.init.config_writing import StudyDraft, write_source_lines
     from entropy_sentinel.study.init.row_sources import make_name, split_log
 
-    folder, base = study.with_suffix(""), read_yaml(find_base_config())
+    folder = study.with_suffix("")
+    base = read_yaml(find_base_config())
     model, rows, labelled = split_log(log, by, labels, scorer, folder, base)
     lines = write_source_lines(str(folder / "traces"))
     return StudyDraft(make_name(str(study)), rows, {model: lines}, str(folder / "labels"), labelled)

@@ -33,11 +33,17 @@ from entropy_sentinel.study.config.study_config import Config
 # Red, green and blue: of white, and of orange.
 _CHANNELS = ((255, 213), (255, 94), (255, 0))
 _ALTERNATIVES = 5
+# More than a response has.
+_ALL_TOKENS = 10**9
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """Paths of one model's files, as templates over `{benchmark}`; null for scores that do not exist."""
+    """Paths of one model's files, as templates over `{benchmark}`.
+
+    `scores` is None if no estimator of the training group is kept, or it is not built yet. `estimator` is the one whose
+    P(correct) is preferred.
+    """
 
     items: str
     generations: str
@@ -56,33 +62,43 @@ class ModelFiles:
 
 
 def find_model_files(config: Config, judge: str, model: str) -> ModelFiles:
-    """The files of a model of the study; P(correct) is from the group that `analyses.responses` names."""
+    """The files of a model of the study.
+
+    P(correct) is from the training group that `analyses.responses.group` names, or else the first one.
+    """
     layout, groups = config.layout, find_report_groups(config)
-    group_name = dict(config.analyses)["responses"].group
-    name = group_name if group_name in groups else next(iter(groups), None)
-    names = {"judge": judge, "model": model, "name": name, "benchmark": "{benchmark}"}
-    scores = layout.scores.format(**names)
+    preferred_group = dict(config.analyses)["responses"].group
+    group = preferred_group if preferred_group in groups else next(iter(groups), None)
+    # The paths keep `{benchmark}` as a placeholder.
+    placeholders = {"judge": judge, "model": model, "name": group, "benchmark": "{benchmark}"}
+    scores = layout.scores.format(**placeholders)
+    has_scores = group in list_kept_estimators(config) and Path(scores).is_file()
     return ModelFiles(
-        items=layout.items.format(**names),
-        generations=layout.generations.format(**names),
-        labels=layout.labels.format(**names),
-        observations=layout.observations.format(**names),
-        scores=scores if name in list_kept_estimators(config) and Path(scores).is_file() else None,
-        estimator=groups[name].estimator if name else None,
+        items=layout.items.format(**placeholders),
+        generations=layout.generations.format(**placeholders),
+        labels=layout.labels.format(**placeholders),
+        observations=layout.observations.format(**placeholders),
+        scores=scores if has_scores else None,
+        estimator=groups[group].estimator if group else None,
     )
 
 
-def list_candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Part]:
-    """List a benchmark's most instructive responses in a table."""
-    if not Path(study.observations).is_file():
-        raise InputError(f"{study.observations}: does not exist yet; name an item, or build it with snakemake")
+def list_candidates(model_files: ModelFiles, benchmark: str, per_kind: int) -> list[Part]:
+    """A table of a benchmark's most instructive responses, up to `per_kind` of each kind such as "wrong but certain".
+
+    The text below it names the estimator of P(correct).
+    """
+    if not Path(model_files.observations).is_file():
+        raise InputError(f"{model_files.observations}: does not exist yet; name an item, or build it with snakemake")
     scores = SCORES.frame([])
-    estimator = find_estimator(study.scores, study.estimator)
-    if study.scores:
-        scores = SCORES.read(study.scores).filter(pl.col("estimator") == estimator)
-    observations = OBSERVATIONS.read(study.observations).filter(pl.col("benchmark") == benchmark)
+    estimator = find_estimator(model_files.scores, model_files.estimator)
+    if model_files.scores:
+        scores = SCORES.read(model_files.scores).filter(pl.col("estimator") == estimator)
+    observations = OBSERVATIONS.read(model_files.observations).filter(pl.col("benchmark") == benchmark)
     chosen = choose_responses(observations, scores, per_kind)
-    responses = read_responses(study.find_benchmark_files(benchmark), chosen, estimator, most_tokens=0, alternatives=0)
+    responses = read_responses(
+        model_files.find_benchmark_files(benchmark), chosen, estimator, most_tokens=0, alternatives=0
+    )
     rows = []
     for response in responses:
         kinds = ", ".join(chosen[response.item_id, response.sample])
@@ -96,29 +112,37 @@ def list_candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Pa
 
 
 def describe_response(
-    study: ModelFiles, benchmark: str, response_key: ResponseKey, by: str, n_listed: int
+    model_files: ModelFiles, benchmark: str, response_key: ResponseKey, by: str, n_listed: int
 ) -> list[Part]:
     """A response with its tokens coloured by `by` (`entropy`, `surprise`), and the `n_listed` most uncertain ones.
 
     Raises InputError if there is no such response.
     """
-    files = study.find_benchmark_files(benchmark)
-    estimator = find_estimator(study.scores, study.estimator)
-    responses = read_responses(files, [response_key], estimator, most_tokens=10**9, alternatives=_ALTERNATIVES)
+    response_files = model_files.find_benchmark_files(benchmark)
+    estimator = find_estimator(model_files.scores, model_files.estimator)
+    responses = read_responses(
+        response_files, [response_key], estimator, most_tokens=_ALL_TOKENS, alternatives=_ALTERNATIVES
+    )
     if not responses:
-        first = pl.scan_parquet(files.generations, glob=False).select("item_id").head(1).collect().item()
+        first = pl.scan_parquet(response_files.generations, glob=False).select("item_id").head(1).collect().item()
         item_id, sample = response_key
         raise InputError(
-            f"{files.generations}: has no response to item '{item_id}', sample {sample}; ids look like '{first}'"
+            f"{response_files.generations}: has no response to item '{item_id}', sample {sample}; "
+            f"ids look like '{first}'"
         )
     response = responses[0]
-    missing = None if response.has_token_texts else TokenTexts(read_provenance(files.generations)).missing
+    reason_without_texts = None
+    if not response.has_token_texts:
+        reason_without_texts = TokenTexts(read_provenance(response_files.generations)).missing
     heading = Text(f"{response.item_id}, sample {response.sample}: {response.verdict}", style="bold")
     probability = _describe_estimator(estimator, f" {format_number(response.p_correct)}")
-    answer = f"Reference: {response.reference or 'none'}" + (f"; answer: {response.answer}" if response.answer else "")
+    answer = f"Reference: {response.reference or 'none'}"
+    if response.answer:
+        answer += f"; answer: {response.answer}"
     length = f"{response.n_tokens} tokens, ended by {response.finish_reason}"
     parts: list[Part] = [heading, probability, answer, length, "", Text(response.question, style="italic"), ""]
-    parts += [f"Tokens are shown by their position: {missing}.", response.text] if missing else []
+    if reason_without_texts:
+        parts += [f"Tokens are shown by their position: {reason_without_texts}.", response.text]
     parts.append(colour_tokens(response, by) if response.tokens else response.text)
     uncertain_tokens = sorted(response.tokens, key=lambda token: getattr(token, by), reverse=True)[:n_listed]
     return [*parts, _tabulate_tokens(uncertain_tokens)] if uncertain_tokens else parts
@@ -136,6 +160,7 @@ def colour_tokens(response: AnnotatedResponse, by: str) -> Text:
 
 
 def _tabulate_tokens(tokens: Sequence[Token]) -> Table:
+    """A row for each token, with its certainty and the most likely tokens in its place."""
     rows = []
     for token in tokens:
         alternatives = [f"{p:.1%}" if text is None else f"{text!r} {p:.1%}" for text, p in token.alternatives]
@@ -154,6 +179,7 @@ def _tabulate_tokens(tokens: Sequence[Token]) -> Table:
 
 
 def _describe_estimator(estimator: str | None, p: str = "") -> str:
+    """The line about P(correct); `p` is its value with a space before it."""
     if estimator is None:
         return "There is no P(correct): no estimator that gives one is kept, or it has not been built yet."
     return f"P(correct){p} by {estimator_title(estimator)}."

@@ -86,7 +86,7 @@ def check_study(
     from entropy_sentinel.study.planning.preflight.preflight_checks import find_problems
     from entropy_sentinel.study.planning.preflight.preflight_problem import Problem, ProblemCode, Severity
 
-    name = None
+    name = None  # of the study; unknown if the config has errors
     try:
         study = load_study(configfile, config)
         name = study.study
@@ -174,11 +174,11 @@ def show(
         names = getattr(config.run, axis)
         if name not in names:
             raise ConfigError(f"'{name}' is not in run.{axis}: {', '.join(names)}")
-    study = terminal.find_model_files(config, judge, model)
+    files = terminal.find_model_files(config, judge, model)
     if item is None:
-        print_parts(terminal.list_candidates(study, benchmark, max(1, tokens)))
+        print_parts(terminal.list_candidates(files, benchmark, per_kind=max(1, tokens)))
     else:
-        print_parts(terminal.describe_response(study, benchmark, (item, sample), by, tokens))
+        print_parts(terminal.describe_response(files, benchmark, (item, sample), by, n_listed=tokens))
 
 
 def serve(
@@ -214,10 +214,10 @@ def schema(which: Which = Kind.study, configfile: SchemaFiles = [], output: Outp
     from entropy_sentinel.monitor.partitions import monitor_schema
     from entropy_sentinel.study.config.config_loading import build_study_schema, read_config
 
-    # The files may have errors, which the schema helps to mend.
+    # The files are not checked: they may have errors, which the schema helps to mend.
     base = find_base() if which is Kind.study and configfile else None
-    paths = [base] if base else []
-    extensions.add_extensions(read_config([*paths, *configfile]).get("extensions") or [])
+    paths = [base, *configfile] if base else configfile
+    extensions.add_extensions(read_config(paths).get("extensions") or [])
     text = build_study_schema() if which is Kind.study else monitor_schema()
     if output is None:
         typer.echo(text, nl=False)

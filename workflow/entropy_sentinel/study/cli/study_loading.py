@@ -14,6 +14,7 @@ from entropy_sentinel.core.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from entropy_sentinel.study.config.study_config import Config
 
+# The folder with analyses of further papers.
 PAPERS = "papers"
 
 ConfigFiles = Annotated[
@@ -39,7 +40,7 @@ ConfigValues = Annotated[
 
 
 def find_base_config() -> Path:
-    """Find the config.yaml that a study's config files are merged over, and load the further papers beside it.
+    """The config.yaml that a study's config files are merged over.
 
     Raises ConfigError if neither the working folder nor the folder of this package's Snakefile has one.
     """
@@ -48,16 +49,23 @@ def find_base_config() -> Path:
         raise ConfigError(
             f"{BASE}: not found in {Path.cwd()}; run this command in the folder that contains the Snakefile"
         )
-    # The package may be installed without them; the study's config.yaml needs them.
+    return base
+
+
+def add_paper_extensions(base: Path) -> None:
+    """Load the folder `papers` beside the config `base`, as an extension.
+
+    It defines analyses that config.yaml may name, and is not a part of the installed package.
+    """
     papers = base.parent / PAPERS
     if (papers / "__init__.py").is_file() and PAPERS not in extensions.find_roots():
         extensions.add_extensions([str(papers)])
-    return base
 
 
 def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
     """The checked config: `files` merged over the working folder's config.yaml, and `values` (`KEY=VALUE`)
-    over these. What is left out, and kinds without a version, go to stderr.
+    over these. Config parts that do not fit what is run, and classes of extensions without a VERSION, are listed on
+    stderr.
 
     Raises ConfigError for an error in the config, or if the folder has no config.yaml.
     """
@@ -69,17 +77,26 @@ def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
         read_config,
     )
 
-    paths, overrides = [find_base_config(), *files], parse_values(values)
-    user_config = merge_sections(read_config(paths[1:]), overrides) if paths[1:] or overrides else None
-    source = " + ".join([*map(str, paths), *(["--config"] if overrides else [])])
-    config = load_config(merge_sections(read_config(paths), overrides), source, user_config)
+    base = find_base_config()
+    add_paper_extensions(base)
+    user_files = list(files)
+    overrides = parse_values(values)
+    # The user's part, to list only what is left out of it; None if the study is that of config.yaml.
+    user_config = None
+    if user_files or overrides:
+        user_config = merge_sections(read_config(user_files), overrides)
+    sources = [str(path) for path in (base, *user_files)]  # for errors
+    if overrides:
+        sources.append("--config")
+    raw = merge_sections(read_config([base, *user_files]), overrides)
+    config = load_config(raw, " + ".join(sources), user_config)
     for line in [*config.left_out, *describe_unversioned_kinds(config)]:
         print_line(line, err=True)
     return config
 
 
 def load_made_study(files: Iterable[Path]) -> "Config":
-    """The study of `load_study`; raises InputError, with the names of other studies, if it has no results."""
+    """The checked config of a study that has results; raises InputError, with the names of other studies, if not."""
     config = load_study(files)
     studies = sorted(path.name for path in Path("results").glob("*") if path.is_dir())
     if config.study not in studies:

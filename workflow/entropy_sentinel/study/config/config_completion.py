@@ -36,16 +36,19 @@ def complete_config(config: Config) -> Config:
 
 
 def _check_training(config: Config, has_groups: bool, lines: list[str]) -> None:
-    """Raise ValueError if an analysis reads estimates, and none can be made; `lines` are about groups left out."""
+    """Raise ValueError if an analysis reads estimates, and none can be made.
+
+    `has_groups` says whether any training group is left; `lines`, about those left out, are for the error.
+    """
     reader_names = ", ".join(name for name, section in config.enabled_analyses.items() if section.READS)
     if not reader_names:
-        return
+        return  # no analysis needs estimates
     if not has_groups:
         must = "name a group of `groups` in run.groups, or a size in run.sizes"
         problem = f"run: nothing to train on, which run.analyses needs ({reader_names}): {must}"
         raise ValueError("; ".join([problem, *lines]))
     for name in config.run.models:
-        key = config.models[name].no_logprobs
+        key = config.models[name].no_logprobs  # the config's key that says so, if it has one
         if key:
             raise ValueError(
                 f"models.{name}.{key}: without log-probabilities nothing can be trained or estimated, which "
@@ -55,7 +58,7 @@ def _check_training(config: Config, has_groups: bool, lines: list[str]) -> None:
 
 
 def _collect_names(config: Config) -> StudyNames:
-    """The names that the sections of analyses may use."""
+    """The names that the sections of analyses may use: those that are run, and all of the config."""
     run = config.run
     return StudyNames(
         models=run.models,
@@ -83,7 +86,7 @@ def _collect_names(config: Config) -> StudyNames:
 
 
 def _select_analyses(config: Config, names: StudyNames) -> tuple[dict[str, Analysis], list[str]]:
-    """The sections of the possible analyses by name, and a line for each part left out."""
+    """The sections of the possible analyses by name, filled in from what is run, and a line for each part left out."""
     analyses: dict[str, Analysis] = {}
     lines = []
     for name in config.run.analyses:
@@ -100,7 +103,10 @@ def _select_analyses(config: Config, names: StudyNames) -> tuple[dict[str, Analy
 
 
 def _describe_unaskable(config: Config) -> list[str]:
-    """A line for each reason why signals are null: the families that would ask models again, and the models."""
+    """A line for each reason why signals are null, with the families of signals and the models that it applies to.
+
+    These families ask a model again about its responses, which is not possible for each model.
+    """
     models_by_families_and_reason: dict[tuple[str, str], list[str]] = {}
     for model in config.run.models:
         families_by_reason: dict[str, list[str]] = {}
@@ -129,7 +135,10 @@ def _select_groups(config: Config) -> tuple[list[str], list[str]]:
 
 
 def _select_sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
-    """The distinct sizes, as numbers, that leave a benchmark unseen, and a line for each other size."""
+    """The distinct sizes of run.sizes, as numbers, that leave a benchmark unseen, and a line for each other size.
+
+    Of equal sizes, such as 3 and all-but-one of 4, one with all configurations takes precedence.
+    """
     n_labelled = len(config.labelled_benchmarks)
     n_benchmarks = len(config.run.benchmarks)
     sizes: dict[int, SweepSize] = {}

@@ -72,15 +72,20 @@ def load_config(
     """Check a configuration and fit it to what is run; `source` is the file name that errors begin with.
 
     Missing values are derived from what is run, and names that do not fit are left out (`Config.left_out`).
-    `user_config` is the content of the user's own files, if `raw` is that merged into the paper's study. `left_out`
-    then has only keys of the user's files, and a source of rows that these name replaces the other kind. `roots` are
+    `user_config` is the content of the user's files, if `raw` is that merged into the paper's study. `left_out` then
+    has only keys of the user's files, and a benchmark's source that these set (a file or a data set) replaces the other
+    kind of source. `roots` are
     the folders of results and of logs. Raises ConfigError with one line per problem: where, what it must be, what it
     was.
     """
-    # Names are checked where they are free; here they may be names of models.
-    errors = find_value_problems(raw) or [f"{path}: {SECRET_WARNING}" for path in find_secret_keys(raw, by_name=False)]
-    errors = errors or _use_extensions(raw)
-    depends_on_names = False
+    errors = find_value_problems(raw)
+    if not errors:
+        # Only by their values, because a key that looks like one may be the name of a model. Sections that take any key
+        # check the names of theirs.
+        errors = [f"{path}: {SECRET_WARNING}" for path in find_secret_keys(raw, by_name=False)]
+    if not errors:
+        errors = _use_extensions(raw)
+    depends_on_names = False  # whether extensions that are absent may be the cause
     try:
         if not errors:
             config = complete_config(
@@ -88,14 +93,14 @@ def load_config(
             )
             errors = find_missing_files(config) or list(find_unfit_rows(config))
     except ValidationError as error:
-        errors, depends_on_names = [_describe_problem(problem) for problem in error.errors()], True
-        errors += _describe_incomplete_base(raw)
+        errors = [_describe_problem(problem) for problem in error.errors()] + _describe_incomplete_base(raw)
+        depends_on_names = True
     except ValueError as error:
-        errors, depends_on_names = [str(error)], True
+        errors = [str(error)]
+        depends_on_names = True
     if errors:
         lines = [f"{source}: {_format_line(problem)}" for problem in errors]
-        explain = extensions.explain_errors if depends_on_names else "\n".join
-        raise ConfigError(explain(lines))
+        raise ConfigError(extensions.explain_errors(lines) if depends_on_names else "\n".join(lines))
     config._roots = roots
     if user_config is not None:  # a line about a part that is left out begins with its key and a colon
         config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], user_config)]
@@ -103,7 +108,10 @@ def load_config(
 
 
 def _describe_incomplete_base(raw: Mapping[str, Any]) -> list[str]:
-    """A line about a config.yaml of the working folder that replaces the paper's study and lacks sections."""
+    """A line about a config.yaml of the working folder that replaces the paper's study and lacks sections, or nothing.
+
+    Its author may have meant it as a file with only the keys that differ.
+    """
     base = Path(BASE).absolute()
     missing = [name for name, field in Config.model_fields.items() if field.is_required() and name not in raw]
     if not missing or not base.is_file() or base == TREE / BASE:
@@ -115,16 +123,18 @@ def _describe_incomplete_base(raw: Mapping[str, Any]) -> list[str]:
 
 
 def describe_unversioned_kinds(config: Config) -> list[str]:
-    """A line for each kind of an extension that the study uses and that states no VERSION.
+    """A line for each class of an extension, of a model or judge of the study, that states no VERSION.
 
     Responses and labels cost GPU time or money, so a version replaces the hash of their code: an edit alone rebuilds
     nothing.
     """
-    run, kinds = config.run, dict[type, str]()
+    run = config.run
+    kinds: dict[type, str] = {}  # the class of each model or judge, and what its edits do not rebuild
     for name in run.models:
         if config.models[name].ENGINE:
             kinds.setdefault(type(config.models[name]), f"models.{name}: edits of its code regenerate no responses")
-    for judge, benchmark in product(run.judges, run.benchmarks) if config.reads_labels else ():
+    judges_in_use = product(run.judges, run.benchmarks) if config.reads_labels else ()
+    for judge, benchmark in judges_in_use:
         for name in config.basic_judges(judge, benchmark):
             if not config.judges[name].IMPORTED:
                 kinds.setdefault(type(config.judges[name]), f"judges.{name}: edits of its code rebuild no labels")
@@ -137,7 +147,10 @@ def describe_unversioned_kinds(config: Config) -> list[str]:
 
 
 def _use_extensions(raw: Mapping[str, Any]) -> list[str]:
-    """Add the config's extensions; return the error if that is impossible, but raise TooLateError."""
+    """Add the config's extensions; give the error as a list of one line, which is empty if all could be added.
+
+    Raises TooLateError, with which the command begins again.
+    """
     try:
         extensions.add_extensions(raw.get("extensions") or [])
     except extensions.TooLateError:
@@ -148,9 +161,10 @@ def _use_extensions(raw: Mapping[str, Any]) -> list[str]:
 
 
 def _prefer_user_sources(raw: Mapping[str, Any], user_config: Mapping[str, Any]) -> dict[str, Any]:
+    """The config without the source of a benchmark's rows, a file or data set, if the user's files set the other."""
     benchmarks, user_benchmarks = raw.get("benchmarks"), user_config.get("benchmarks")
     if not isinstance(benchmarks, Mapping) or not isinstance(user_benchmarks, Mapping):
-        return dict(raw)
+        return dict(raw)  # nothing to prefer; a value of another type is refused later
     return {**raw, "benchmarks": prefer_user_sources(benchmarks, user_benchmarks)}
 
 
@@ -172,7 +186,7 @@ def _describe_problem(problem: Mapping[str, Any]) -> str:
 
 def _describe_declaration(problem: Mapping[str, Any]) -> str:
     """The place of a benchmark's declaration, for the end of an error about a benchmark of an extension."""
-    section, name = [*problem["loc"], None, None][:2]
+    section, name = [*problem["loc"], None, None][:2]  # the location may be shorter
     if section != "benchmarks" or name not in extensions.load_declarations("benchmarks"):
         return ""
     return f" (declared in {extensions.describe_place('benchmarks', name)})"

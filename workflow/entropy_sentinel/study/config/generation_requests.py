@@ -33,6 +33,7 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
     """The settings that a model's traces on a benchmark depend on, besides the items."""
     settings = config.models[model]
     job: JobSettings = {"version": GENERATION_VERSION, "model": model, "benchmark": benchmark}
+    # What identifies the model: its weights, or its name behind an API.
     identity = {**settings.engine_settings()}
     if settings.VERSION > 1:  # the first one is not in job settings, because traces older than this key lack it
         identity["kind_version"] = settings.VERSION
@@ -113,9 +114,10 @@ def count_gpus(config: Config, model: str) -> int:
 
 
 def number_engines(config: Config) -> dict[str, int]:
-    """The number of the engine of each model that vLLM loads; models with the same weights share one."""
+    """The number of the engine, from 0, of each model that vLLM loads; models with the same weights share one."""
     number_by_weights: dict[str, int] = {}
     numbers = {}
+    # `same_as` names the model that is loaded instead, to ask it again about the responses.
     for model in dict.fromkeys(config.models[name].same_as or name for name in config.run.models):
         if config.models[model].LOADS_WEIGHTS:
             weights = json.dumps(select_loading_settings(served_settings(config, model)), sort_keys=True)
@@ -133,13 +135,16 @@ def find_imported_pass(config: Config, family: str, model: str, benchmark: str) 
 
 
 def count_pass_gpus(config: Config, family: str, model: str) -> int:
-    """The number of GPUs of one job: those of the model that is asked, or 0."""
+    """The number of GPUs of one job of a family's pass: those of the model that is asked, or 0 if none is."""
     asked_model = config.find_requery_model(family, model)
     return count_gpus(config, asked_model) if asked_model else 0
 
 
 def pass_settings(config: Config, family: str, model: str, benchmark: str) -> dict[str, Any]:
-    """The settings that a family's pass depends on, besides the traces and items."""
+    """The settings that a family's pass depends on, besides the traces and items.
+
+    A pass is a family's second run of a model over its responses.
+    """
     requery = FAMILIES[family].requery
     assert requery is not None  # only such families have a pass
     if source := find_imported_pass(config, family, model, benchmark):
@@ -165,13 +170,13 @@ def family_settings(config: Config, family: str) -> dict[str, Any]:
 
 
 def select_comparing_families(config: Config) -> dict[str, TextModel]:
-    """The sections of the study's families that compare texts, by name."""
+    """The sections of the study's families that compare texts by a model of their own, by the family's name."""
     names = [name for name in config.run.further_families if FAMILIES[name].compares_texts]
     return {name: getattr(config.signals, name) for name in names}
 
 
 def comparing_settings(config: Config, family: str) -> dict[str, Any]:
-    """A family's section with its weights; those in a folder are identified by their content."""
+    """The settings of a family that compares texts, with its model's weights; a folder is identified by its content."""
     section = select_comparing_families(config)[family]
     settings = {
         **section.model_dump(),
@@ -206,6 +211,7 @@ def get_ledger_path(config: Config, server: str) -> str:
 def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:
     """The settings that the rows of a benchmark depend on."""
     settings = config.benchmarks[benchmark]
+    # Keys of later releases count only if they are set, so that a new release rebuilds no items.
     unset = {key for key in settings.LATER_KEYS if not getattr(settings, key)}
     job = {
         "version": BENCHMARK_VERSION,
@@ -232,10 +238,13 @@ def announce_servers(config: Config) -> None:
 
 
 def served_settings(config: Config, model: str) -> VllmSettings:
-    """`generation_settings` of a model; raises ConfigError if it is unknown or has no weights."""
+    """The settings of requests to a model with weights, for no benchmark.
+
+    Raises ConfigError if the model is unknown or has no weights.
+    """
     if model not in config.models:
         raise ConfigError(f"no model '{model}'; known: {', '.join(config.models)}")
-    settings = generation_settings(config, model, "")
+    settings = generation_settings(config, model, benchmark="")
     if not have_weights(settings):
         raise ConfigError(f"models.{model}: must have 'id' or 'path' to be served, has '{settings['engine']}'")
     return settings

@@ -37,7 +37,7 @@ def estimation_settings(config: Config, estimators: Iterable[str]) -> Estimation
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
-    """Every training group of the study by id, with its estimators in a fixed order.
+    """The names of the estimators of every training group of the study, in a fixed order, by the group's id.
 
     A group that several settings name gets the estimators of all of them.
     """
@@ -49,9 +49,8 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
         estimators_by_group.setdefault(group.group_id, set()).update(estimators)
     for sweep in config.run.sizes:
         estimators = all_estimators if sweep.configurations == "all" else {config.estimation.default}
-        for benchmarks in combinations(
-            sorted(config.labelled_benchmarks), sweep.number(len(config.labelled_benchmarks))
-        ):
+        size = sweep.number(len(config.labelled_benchmarks))
+        for benchmarks in combinations(sorted(config.labelled_benchmarks), size):
             estimators_by_group.setdefault(group_id(benchmarks), set()).update(estimators)
     return {
         group: sort_estimators([*estimators, *config.estimation.estimators])
@@ -60,11 +59,15 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
 
 
 def list_kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[str, tuple[str, ...]]:
-    """The estimators of each named group to keep as files, in the order of `estimation.keep` or of `names`."""
+    """The estimators to keep as files, by named group, in the order of `names` (default: `estimation.keep`).
+
+    The name OWN stands for the estimator that the config sets for the group.
+    """
     names = list(config.estimation.keep if names is None else names)
     kept = {}
     for group in config.run.groups:
         group_estimator = config.groups[group].estimator
+        # OWN is a different estimator in each group.
         kept[group] = tuple(group_estimator if name == OWN else name for name in names)
     return kept
 
@@ -103,7 +106,7 @@ def find_report_groups(config: Config) -> dict[str, Group]:
 def link_pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
     """Links from the page of the analysis `but` to the pages of the other analyses of a judge's labels.
 
-    The keys are the texts of the links; below each, the models, or "" for a single page.
+    For each text of a link, the relative addresses by model; by "" for an analysis with a single page.
     """
     folder = Path(getattr(config.analyses, but).PAGE).parent
     links = {}
@@ -116,9 +119,10 @@ def link_pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]
 
 
 def estimate_batches(config: Config) -> dict[str, list[str]]:
-    """The files of the training groups that one job estimates, by its rule: named groups are separate.
+    """The file names of the training groups that each job estimates, by the name of its rule.
 
-    If each group has its own job, there is one rule, with the wildcard `{group}`.
+    No job has both named and other groups. If each group has its own job, there is one rule, with the wildcard
+    `{group}` instead.
     """
     named_groups = list(dict.fromkeys(group_file(config.groups[name].group_id) for name in config.run.groups))
     unnamed_groups = [file for file in map_group_files(config) if file not in named_groups]
@@ -126,12 +130,18 @@ def estimate_batches(config: Config) -> dict[str, list[str]]:
 
 
 def estimator_batches(config: Config) -> dict[str, list[str]]:
-    """The named groups whose estimators one job keeps, by its rule; or the wildcard `{name}`."""
+    """The named groups whose estimators each job keeps, by the name of its rule.
+
+    If each group has its own job, there is one rule, with the wildcard `{name}` instead.
+    """
     return _split_batches(config, "estimator", "{name}", config.run.groups)
 
 
 def _split_batches(config: Config, rule: str, wildcard: str, *parts: list[str]) -> dict[str, list[str]]:
-    """The groups of each job by its rule: at most `groups_per_job` of one of the `parts`; 1: one rule for all."""
+    """The groups of each job by its rule: `{"rule_0": [...], "rule_1": [...]}`, which never mix the `parts`.
+
+    Each has at most `estimation.groups_per_job` groups. If that is 1, one rule serves all: `{"rule": [wildcard]}`.
+    """
     size = config.estimation.groups_per_job
     if size == 1:
         return {rule: [wildcard]}

@@ -48,7 +48,7 @@ def _build_server_settings(config: Config, model: str) -> ServedSettings:
 
 
 def list_labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
-    """The files of imported labels that a judge, or one that it combines, uses."""
+    """The paths of imported labels that a judge, or one that it combines, uses."""
     files = []
     for name in config.basic_judges(judge, benchmark):
         file = config.judges[name].file(model, benchmark)
@@ -59,6 +59,7 @@ def list_labels_files(config: Config, judge: str, model: str, benchmark: str) ->
 
 def list_served_judges(config: Config) -> list[str]:
     """The study's judges whose jobs start a server, one for all benchmarks of a model."""
+    # If each benchmark has its own judge, those of run.judges label nothing.
     if len(find_benchmark_judges(config)) == len(config.run.benchmarks):
         return []
     return [name for name in config.run.judges if config.judges[name].served_by]
@@ -75,7 +76,7 @@ def find_benchmark_judges(config: Config) -> dict[str, str]:
 
 
 def find_paid_judges(config: Config) -> dict[str, list[str]]:
-    """The judges behind servers that the study uses, each with the judges of `run.judges` that use it."""
+    """The judges behind servers, whose calls are paid, each with the judges of `run.judges` that are or combine it."""
     users_by_judge: dict[str, list[str]] = {}
     if not config.reads_labels:
         return users_by_judge

@@ -20,16 +20,19 @@ _MAX_LISTED = 10
 
 
 def find_missing_files(config: Config) -> list[str]:
-    """The errors for the missing local files, the first ten of them and the number of the others.
+    """The errors for missing local files: the first ten, the number of the others, and advice on relative paths.
 
     Only models and benchmarks that are run are checked; the files of others may be added later.
     """
     needed = chain(_list_model_files(config), _list_benchmark_files(config), _list_judge_files(config))
+    # The path by its error; several models may need the same file.
     missing = {problem: path for path, problem in needed if not path.is_file()}
     problems = list(missing)
     relative = [path for path in missing.values() if not path.is_absolute()]
+    lines = problems[:_MAX_LISTED]
     n_more = len(problems) - _MAX_LISTED
-    lines = problems if n_more <= 0 else [*problems[:_MAX_LISTED], f"{n_more} more files are missing"]
+    if n_more > 0:
+        lines.append(f"{n_more} more files are missing")
     if relative:
         lines.append(f"relative paths begin at the working folder, {Path.cwd()}{_advise_folder(relative)}")
     return lines
@@ -75,6 +78,7 @@ def _list_model_files(config: Config) -> Iterator[tuple[Path, str]]:
 
 
 def _list_benchmark_files(config: Config) -> Iterator[tuple[Path, str]]:
+    """Yield the local file of each benchmark that has one, and the error if it is missing."""
     for name in config.run.benchmarks:
         path = config.benchmarks[name].path
         if path is not None:

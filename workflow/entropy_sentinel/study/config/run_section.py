@@ -105,7 +105,8 @@ def find_asking_obstacle(
 ) -> AskingObstacle | None:
     """Why a family cannot ask about the responses of `name`; None if it can, or its pass is imported.
 
-    `plain_text_models` are those whose responses continue plain text, without a chat template.
+    `plain_text_models` are those whose responses continue plain text, without a chat template. A pass is the second run
+    of a model over its responses, which may be imported from a file.
     """
     if models[name].given_passes(family):
         return None
@@ -134,12 +135,13 @@ def find_asking_obstacle(
 def check_asking(
     models: Mapping[str, Model], run: Iterable[str], family: str, plain_text_models: Collection[str]
 ) -> None:
-    """Raise ValueError for a family that cannot ask about any of the models that are `run`.
+    """Raise ValueError for a family that cannot ask again about the responses of any of the models that are `run`.
 
-    If only some cannot be asked about, their signals are null, with the reason. Missing facts about a server always
-    raise ValueError.
+    If only some cannot be asked about, their signals are null, with the reason. For those that can, facts about a
+    server that the config must state but does not always raise ValueError.
     """
-    obstacles, askable = {}, []
+    obstacles: dict[str, str] = {}
+    askable: list[str] = []
     for name in run:
         obstacle = find_asking_obstacle(models, name, family, plain_text_models)
         if obstacle is None:
@@ -147,13 +149,11 @@ def check_asking(
         else:
             obstacles[name] = f"{obstacle.reason}; {obstacle.remedy}"
     if askable:
-        obstacles = {}
+        obstacles = {}  # the signals of the others are null
         for name in askable:
-            missing_key = (
-                None
-                if models[name].given_passes(family)
-                else _find_unset_key(models, models[name].same_as or name, family)
-            )
+            if models[name].given_passes(family):
+                continue
+            missing_key = _find_unset_key(models, models[name].same_as or name, family)
             if missing_key is not None:
                 obstacles[name] = missing_key
     for name, problem in obstacles.items():
@@ -164,7 +164,7 @@ def check_asking(
 
 
 def _find_unset_key(models: Mapping[str, Model], model: str, family: str) -> str | None:
-    """The key that the config must still set for a model before it can be asked; None if there is none."""
+    """The error about a key that the config must still set for a model before it can be asked; None without one."""
     requery = FAMILIES[family].requery
     for key in requery.needed_of_servers if requery else ():
         if models[model].server is not None and models[model].unreported_facts().get(key) is None:
@@ -181,11 +181,15 @@ def extend_models(models: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _extend_model(name: str, models: Mapping[str, Any], descendants: tuple[str, ...]) -> Any:
-    """A model's section, merged over that of the model it extends; `descendants` led to it, from the first."""
+    """A model's section, merged over that of the model it extends; `descendants` are the models that extend it.
+
+    A section that is no mapping, or extends nothing, is unchanged; its type is checked later.
+    """
     section = models[name]
     if not isinstance(section, Mapping) or not isinstance(section.get("extends"), str):
         return section
-    base, chain = section["extends"], (*descendants, name)
+    base = section["extends"]
+    chain = (*descendants, name)
     check_names(f"model in models.{name}.extends:", [base], models)
     if base in chain:
         raise ValueError(f"models.{chain[0]}.extends: a model cannot extend itself: {' -> '.join((*chain, base))}")

@@ -138,20 +138,23 @@ class Config(Settings):
         return True
 
     def has_labels_files(self, judge: str, benchmark: str) -> bool:
-        """Whether a judge of kind `file` must have a file of labels for each model's responses to a benchmark.
+        """Whether a judge has imported labels (kind `file`) for a benchmark, and must have a file for each model.
 
-        It may have none for a benchmark without references, which is then unlabelled, unless the benchmark names a
+        It may have no file for a benchmark without references, which is then unlabelled, unless the benchmark names a
         judge of its own.
         """
         settings, section = self.judges[judge], self.benchmarks[benchmark]
-        if not settings.IMPORTED or section.reference or section.judge:
-            return settings.IMPORTED
+        if not settings.IMPORTED:
+            return False
+        if section.reference or section.judge:
+            return True
         files = [settings.file(model, benchmark) for model in self.run.models]
         return any(file is not None and Path(file).is_file() for file in files)
 
     def find_judge(self, judge: str, benchmark: str | None) -> str:
         """The judge that labels a benchmark if `judge` is run: the benchmark's own judge, if it has one."""
-        return (self.benchmarks[benchmark].judge if benchmark else None) or judge
+        benchmark_judge = self.benchmarks[benchmark].judge if benchmark else None
+        return benchmark_judge or judge
 
     def basic_judges(self, judge: str, benchmark: str) -> list[str]:
         """The basic judges that label a benchmark if `judge` is run, including all that it combines."""
@@ -232,7 +235,7 @@ class Config(Settings):
                 check_placeholders(f"{key}: prompt '{name}'", prompt, ["response", "reference"], ["question"])
 
     def _check_served_model(self, key: str, name: str | None) -> None:
-        """Check that a judge's model has fixed weights, so that labels are reproducible."""
+        """Check that the model `name`, which serves as a judge, has fixed weights, so that labels are reproducible."""
         if name is None:
             return
         check_names(f"model in {key}:", [name], self.models)
@@ -242,8 +245,8 @@ class Config(Settings):
         if not model.has_fixed_weights:
             raise ValueError(f"{key}: models.{name} must have a 'revision', the commit of its weights")
 
-    def _check_no_server(self, key: str, names: list[str]) -> None:
-        """Refuse judges whose server is started by their own jobs only: others would ask a server that does not run."""
+    def _refuse_served_judges(self, key: str, names: list[str]) -> None:
+        """Refuse judges with the setting `served` under `key`: only these judges' own jobs start their server."""
         for name in names:
             if self.judges[name].served_by:
                 raise ValueError(
@@ -253,8 +256,9 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _check_requery_models(self) -> "Config":
-        for name in self.run.models if self.run.asking_families else ():
-            check_names(f"model in models.{name}.same_as:", [self.models[name].same_as or name], self.models)
+        if self.run.asking_families:
+            for name in self.run.models:
+                check_names(f"model in models.{name}.same_as:", [self.models[name].same_as or name], self.models)
         for family in self.run.asking_families:
             check_asking(self.models, self.run.models, family, self._plain_text_models)
         return self
@@ -275,8 +279,10 @@ class Config(Settings):
         Returns None if no model can be asked, or the pass is imported.
         """
         settings = self.models[model]
-        is_unasked = settings.given_passes(family) or self.explain_unaskable(family, model)
-        return None if is_unasked else settings.same_as or model
+        has_imported_pass = settings.given_passes(family) is not None
+        if has_imported_pass or self.explain_unaskable(family, model) is not None:
+            return None
+        return settings.same_as or model
 
     @model_validator(mode="after")
     def _check_signals(self) -> "Config":
@@ -288,6 +294,7 @@ class Config(Settings):
         return self
 
     def _check_estimator_signals(self, key: str, estimator: str) -> None:
+        """Check that the study has the signals that an estimator under estimation.`key` needs besides the features."""
         for signal in extra_signals(estimator):
             family = FAMILY_OF[signal]
             if family not in self.run.features:
@@ -298,31 +305,41 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _check_titles(self) -> "Config":
+        """Refuse a title that two models, or two benchmarks, are displayed with."""
         for axis in ("models", "benchmarks"):
-            owners: dict[str, str] = {}
+            sections = getattr(self, axis)
+            name_by_title: dict[str, str] = {}
             for name in getattr(self.run, axis):
-                # A name that is not known is refused below.
-                title = getattr(getattr(self, axis).get(name), "title", None) or name
-                if owners.setdefault(title, name) != name:
-                    raise ValueError(f"{axis}.{name}.title: '{title}' is displayed for {axis}.{owners[title]} as well")
+                # A name without a section is refused in `_check_names`.
+                section = sections.get(name)
+                title = (section.title if section else None) or name
+                if name_by_title.setdefault(title, name) != name:
+                    raise ValueError(
+                        f"{axis}.{name}.title: '{title}' is displayed for {axis}.{name_by_title[title]} as well"
+                    )
         return self
 
     @model_validator(mode="after")
     def _check_names(self) -> "Config":
-        """Refuse names that the config does not define, judges that others cannot ask, and groups without labels."""
+        """Refuse names that the config does not define, groups without labels, and judges whose server would not run.
+
+        These are judges with `served` that a combined judge or a benchmark uses.
+        """
         for axis in ("models", "benchmarks", "judges", "groups", "analyses"):
             names = Analyses.model_fields if axis == "analyses" else getattr(self, axis)
             check_names(f"name in run.{axis}:", getattr(self.run, axis), names)
+        # A judge's results go to a folder of its name.
         folders = [*STAGE_FOLDERS, *(section.folder() for section in SECTIONS.values())]
         for name in self.judges:
             if name in folders:
                 raise ValueError(f"judges.{name}: the study already has a folder '{name}'; choose another name")
             members = [part for part in list_basic_judges(name, self.judges) if part != name]
-            self._check_no_server(f"judges.{name}.judges", members)
+            self._refuse_served_judges(f"judges.{name}.judges", members)
         for name, benchmark in self.benchmarks.items():
             if benchmark.judge is not None:
                 check_names(f"judge in benchmarks.{name}.judge:", [benchmark.judge], self.judges)
-                self._check_no_server(f"benchmarks.{name}.judge", list_basic_judges(benchmark.judge, self.judges))
+                basic_judges = list_basic_judges(benchmark.judge, self.judges)
+                self._refuse_served_judges(f"benchmarks.{name}.judge", basic_judges)
         for name, group in self.groups.items():
             check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
         for name in self.run.groups:

@@ -47,7 +47,7 @@ def find_value_problems(raw: Any) -> list[str]:
 
 
 def _walk_values(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    """Yield the place of each key or value that is refused, and why."""
+    """Yield the dotted key of each value, or of the mapping of each key, that is refused, and why."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if isinstance(key, str) and not _find_problem(key):

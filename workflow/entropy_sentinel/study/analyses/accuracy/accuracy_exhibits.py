@@ -10,22 +10,22 @@ from pathlib import Path
 
 from entropy_sentinel.rendering.exhibit_declarations import ExhibitDeclaration
 
-PAPER = Path(__file__).with_name("published")
+PUBLISHED_FOLDER = Path(__file__).with_name("published")
 
 
 @dataclass(frozen=True)
 class PublishedTable:
     """The paper's values of a table: their file in `published/` (a name without .csv), and its key columns.
 
-    `counterpart` and `form` are dotted names of functions: this study's values in the columns of the file, from the
-    tables' inputs; and the table in the form of the paper. `tables` are numbers in the file's column `table`, if it
-    has several tables.
+    Two dotted names of functions: `counterpart_function` computes this study's values, in the columns of the file, from
+    the tables' inputs; `layout_function` arranges this study's table as the paper does. `tables` are the numbers to
+    select in the file's column `table`, if it has several tables.
     """
 
     file: str
     keys: tuple[str, ...]
-    counterpart: str
-    form: str
+    counterpart_function: str
+    layout_function: str
     notes: tuple[str, ...] = ()
     tables: tuple[int, ...] = ()
 
@@ -82,8 +82,8 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_1_6_auroc",
             keys=("model", "statistic"),
-            counterpart="study.analyses.accuracy.counterparts.select_first_auroc",
-            form="study.analyses.accuracy.paper_tables.form_auroc",
+            counterpart_function="study.analyses.accuracy.counterparts.select_first_auroc",
+            layout_function="study.analyses.accuracy.paper_tables.arrange_auroc",
             notes=(_AUROC,),
         ),
     ),
@@ -93,8 +93,8 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_2_7_estimation",
             keys=("model", "configuration"),
-            counterpart="study.analyses.accuracy.counterparts.select_named_groups",
-            form="study.analyses.accuracy.paper_tables.form_main_groups",
+            counterpart_function="study.analyses.accuracy.counterparts.select_named_groups",
+            layout_function="study.analyses.accuracy.paper_tables.arrange_main_groups",
             notes=_ESTIMATION,
             tables=(2,),
         ),
@@ -105,8 +105,8 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_3_baselines",
             keys=("method",),
-            counterpart="study.analyses.accuracy.counterparts.aggregate_methods",
-            form="study.analyses.accuracy.paper_tables.form_methods",
+            counterpart_function="study.analyses.accuracy.counterparts.aggregate_methods",
+            layout_function="study.analyses.accuracy.paper_tables.arrange_methods",
             notes=_ESTIMATION,
         ),
     ),
@@ -116,8 +116,8 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_4_group_size",
             keys=("model", "k"),
-            counterpart="study.analyses.accuracy.counterparts.aggregate_by_size",
-            form="study.analyses.accuracy.paper_tables.form_sizes",
+            counterpart_function="study.analyses.accuracy.counterparts.aggregate_by_size",
+            layout_function="study.analyses.accuracy.paper_tables.arrange_sizes",
             notes=_ESTIMATION,
         ),
     ),
@@ -127,8 +127,8 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_5_design",
             keys=("factor", "setting"),
-            counterpart="study.analyses.accuracy.counterparts.aggregate_by_design",
-            form="study.analyses.accuracy.paper_tables.form_design",
+            counterpart_function="study.analyses.accuracy.counterparts.aggregate_by_design",
+            layout_function="study.analyses.accuracy.paper_tables.arrange_design",
             notes=_ESTIMATION,
         ),
     ),
@@ -138,8 +138,8 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_1_6_auroc",
             keys=("model", "statistic"),
-            counterpart="study.analyses.accuracy.counterparts.select_other_auroc",
-            form="study.analyses.accuracy.paper_tables.form_auroc",
+            counterpart_function="study.analyses.accuracy.counterparts.select_other_auroc",
+            layout_function="study.analyses.accuracy.paper_tables.arrange_auroc",
             notes=(_AUROC,),
         ),
     ),
@@ -149,8 +149,8 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_2_7_estimation",
             keys=("model", "configuration"),
-            counterpart="study.analyses.accuracy.counterparts.select_named_groups",
-            form="study.analyses.accuracy.paper_tables.form_further_groups",
+            counterpart_function="study.analyses.accuracy.counterparts.select_named_groups",
+            layout_function="study.analyses.accuracy.paper_tables.arrange_further_groups",
             notes=(_FURTHER_GROUPS, *_ESTIMATION),
             tables=(7,),
         ),
@@ -161,8 +161,8 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_8_baselines_by_model",
             keys=("model", "method"),
-            counterpart="study.analyses.accuracy.counterparts.select_methods",
-            form="study.analyses.accuracy.paper_tables.form_methods_by_model",
+            counterpart_function="study.analyses.accuracy.counterparts.select_methods",
+            layout_function="study.analyses.accuracy.paper_tables.arrange_methods_by_model",
             notes=_ESTIMATION,
         ),
     ),
@@ -172,8 +172,8 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_9_best_worst_groups",
             keys=("rank", "k", "group"),
-            counterpart="study.analyses.accuracy.counterparts.aggregate_by_group",
-            form="study.analyses.accuracy.paper_tables.form_best_and_worst",
+            counterpart_function="study.analyses.accuracy.counterparts.aggregate_by_group",
+            layout_function="study.analyses.accuracy.paper_tables.arrange_best_and_worst",
             notes=(_RANKS, *_ESTIMATION),
         ),
     ),
@@ -183,8 +183,8 @@ TABLES: dict[str, AccuracyTable] = {
         PublishedTable(
             file="table_10_leave_one_out",
             keys=("model",),
-            counterpart="study.analyses.accuracy.counterparts.aggregate_leave_one_out",
-            form="study.analyses.accuracy.paper_tables.form_leave_one_out",
+            counterpart_function="study.analyses.accuracy.counterparts.aggregate_leave_one_out",
+            layout_function="study.analyses.accuracy.paper_tables.arrange_leave_one_out",
             notes=_ESTIMATION,
         ),
     ),
@@ -219,20 +219,22 @@ FIGURES: dict[str, ExhibitDeclaration] = {
 
 def list_paper_models() -> tuple[str, ...]:
     """The names of the paper's nine models."""
-    with (PAPER / "table_10_leave_one_out.csv").open(encoding="utf-8") as lines:
+    with (PUBLISHED_FOLDER / "table_10_leave_one_out.csv").open(encoding="utf-8") as lines:
         return tuple(row["model"] for row in csv.DictReader(lines))
 
 
 def list_compared_tables(tables: Iterable[str], models: Iterable[str]) -> list[str]:
-    """The `tables` with published values; empty if the study runs none of the paper's models."""
-    return [name for name in tables if TABLES[name].published] if set(list_paper_models()) & set(models) else []
+    """The names in `tables` with published values; empty if none of the study's `models` is one of the paper's."""
+    if not set(list_paper_models()) & set(models):
+        return []
+    return [name for name in tables if TABLES[name].published]
 
 
 def list_paper_tables(tables: Iterable[str]) -> list[str]:
-    """Those of the `tables` that are the paper's and have its form."""
+    """The names in `tables` of tables that the paper printed; these can also be written in its layout."""
     return [name for name in tables if TABLES[name].published]
 
 
 def list_paper_figures(figures: Iterable[str]) -> list[str]:
-    """Those of the `figures` that are the paper's."""
+    """The names in `figures` of figures that the paper printed: they begin with its number, as in `1_accuracies`."""
     return [name for name in figures if name[0].isdigit()]

@@ -1,4 +1,4 @@
-"""The figures of the catalogue, drawn from the study's frames. Figures with a panel per model are in panels.py."""
+"""The figures declared in accuracy_exhibits.py, drawn from the study's frames, without those in scatter_panels.py."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -47,22 +47,25 @@ def figure_2_entropy_densities(inputs: AccuracyFigureInputs) -> Drawing:
     )
     correct = rows.filter(pl.col("label"))["max"].to_numpy()
     incorrect = rows.filter(~pl.col("label"))["max"].to_numpy()
-    peaks = list(filter(None, [_find_peak(correct), _find_peak(incorrect)]))
-    split = len(peaks) == 2 and max(peaks) > _FLAT * min(peaks)
+    peaks = [peak for peak in (_find_peak(correct), _find_peak(incorrect)) if peak is not None]
+    is_split = len(peaks) == 2 and max(peaks) > _FLAT * min(peaks)
     width = inputs.style.width(6.2)
-    figure = new_figure(width, width * (5.4 if split else 4.2) / 6.2, inputs.style.label)
-    panels = figure.subplots(2 if split else 1, 1, squeeze=False, sharex=True).flatten()
-    _draw_class(panels[0], correct, True, inputs.style)
-    _draw_class(panels[-1], incorrect, False, inputs.style)
+    height = width * (5.4 if is_split else 4.2) / 6.2
+    figure = new_figure(width, height, inputs.style.label)
+    panels = figure.subplots(2 if is_split else 1, 1, squeeze=False, sharex=True).flatten()
+    _draw_class(panels[0], correct, is_correct=True, style=inputs.style)
+    _draw_class(panels[-1], incorrect, is_correct=False, style=inputs.style)
     for axes in panels:
         axes.set(ylabel="Density", ylim=(0, None))
         axes.legend(frameon=False, fontsize=inputs.style.points(9), loc="best")
         style_axes(axes, size=inputs.style.points(9))
     panels[-1].set(xlabel="Largest entropy of a token in the response (nats)", xlim=(0, None))
     subtitle = f"{inputs.style.model(inputs.figure_model)} on {inputs.style.benchmark(inputs.figure_benchmark)}"
-    panels[0].set_title(inputs.style.title(subtitle), fontsize=inputs.style.points(11))
-    scales = " The two scales of density differ." if split else ""
-    where = "" if inputs.style.title(subtitle) else f" {subtitle}."
+    title = inputs.style.title(subtitle)
+    panels[0].set_title(title, fontsize=inputs.style.points(11))
+    scales = " The two scales of density differ." if is_split else ""
+    # A style without titles, as in a paper, has the subtitle in the caption.
+    where = "" if title else f" {subtitle}."
     return Drawing(
         figure,
         f"Density of a response's largest token entropy.{where}{scales}",
@@ -70,16 +73,17 @@ def figure_2_entropy_densities(inputs: AccuracyFigureInputs) -> Drawing:
 
 
 def _find_peak(values: np.ndarray) -> float | None:
-    """The height of the drawn density's peak; null without a density."""
+    """The height of the drawn density's peak; None if fewer than two different values leave it undefined."""
     if len(np.unique(values)) < 2:
         return None
     density = gaussian_kde(values)
     return float(density(np.linspace(0, values.max(), 200)).max())
 
 
-def _draw_class(axes: Axes, values: np.ndarray, correct: bool, style: Style) -> None:
-    color, line = (BLUE, "-") if correct else (ORANGE, "--")
-    legend = f"{'correct' if correct else 'incorrect'} ({format_count(len(values), 'response')})"
+def _draw_class(axes: Axes, values: np.ndarray, is_correct: bool, style: Style) -> None:
+    """Draw the density of one class's largest entropies, or a vertical line if all are equal."""
+    color, line = (BLUE, "-") if is_correct else (ORANGE, "--")
+    legend = f"{'correct' if is_correct else 'incorrect'} ({format_count(len(values), 'response')})"
     if len(np.unique(values)) > 1:
         # Both areas are drawn below both lines, so that neither line is covered.
         shared = {"x": values, "ax": axes, "clip": (0, np.inf), "color": color}
@@ -88,11 +92,12 @@ def _draw_class(axes: Axes, values: np.ndarray, correct: bool, style: Style) -> 
     elif len(values):
         axes.axvline(values[0], color=color, linestyle=line, label=f"{legend}, all at one value")
     else:
+        # Only the entry in the legend, with its count of 0.
         axes.plot([], [], color=color, linestyle=line, label=legend)
 
 
 def figure_4_errors_by_group_accuracy(inputs: AccuracyFigureInputs) -> Drawing:
-    """Draw the default's AEE on unseen domains against the training group's weighted accuracy, over all models.
+    """Draw the default estimator's AEE on unseen domains against the weighted accuracy of the training group.
 
     The figure also shows the median AEE over all domains, including the training domains' test splits.
     """
@@ -102,7 +107,8 @@ def figure_4_errors_by_group_accuracy(inputs: AccuracyFigureInputs) -> Drawing:
     joined = picked.join(compute_group_accuracies(inputs.domains, picked["group"]), on="group").drop_nulls(
         "group_accuracy"
     )
-    points, over_all = joined.filter(pl.col("scope") == "held_out"), joined.filter(pl.col("scope") == "all")
+    points = joined.filter(pl.col("scope") == "held_out")
+    over_all = joined.filter(pl.col("scope") == "all")
     if points.is_empty():
         return draw_empty("No training group has an AEE and an accuracy", inputs.style.label)
     width = inputs.style.width(6.6)
@@ -125,6 +131,10 @@ def figure_4_errors_by_group_accuracy(inputs: AccuracyFigureInputs) -> Drawing:
 
 
 def _draw_errors(axes: Axes, points: pl.DataFrame, over_all: pl.DataFrame, style: Style) -> None:
+    """Draw points, binned median and quartiles of `points` (unseen domains), and the binned median of `over_all`.
+
+    Both frames have the columns `group_accuracy` and `aee`, a row for each model and training group.
+    """
     grey: dict[str, Any] = {"s": style.area(9), "color": "0.6", "alpha": 0.5, "linewidth": 0}
     axes.scatter(points["group_accuracy"], points["aee"], label="one model and group, unseen domains", **grey)
     binned = bin_errors(points, _BINS)
@@ -176,22 +186,24 @@ def figure_auroc_by_domain(inputs: AccuracyFigureInputs) -> Drawing:
 
 
 def _draw_auroc(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
+    """Draw one model's AUROCs (rows of frame AUROC) as a heat map: a row for each benchmark, a column per signal."""
     benchmarks = list_distinct(auroc, "benchmark")
-    shares = np.full((len(benchmarks), len(signals)), np.nan)
+    values = np.full((len(benchmarks), len(signals)), np.nan)
     for cell in auroc.iter_rows(named=True):
         if cell["auroc"] is not None:
-            shares[benchmarks.index(cell["benchmark"]), signals.index(cell["feature"])] = cell["auroc"]
-    axes.imshow(shares, cmap=_COLOUR_MAP, vmin=0, vmax=1, aspect="auto")
-    for (row, column), share in np.ndenumerate(shares):
-        if np.isfinite(share):
-            color = "white" if abs(share - 0.5) > _DARK else "black"
-            axes.text(column, row, f"{share:.2f}".lstrip("0"), ha="center", va="center", fontsize=7, color=color)
+            values[benchmarks.index(cell["benchmark"]), signals.index(cell["feature"])] = cell["auroc"]
+    axes.imshow(values, cmap=_COLOUR_MAP, vmin=0, vmax=1, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            color = "white" if abs(value - 0.5) > _DARK else "black"
+            axes.text(column, row, f"{value:.2f}".lstrip("0"), ha="center", va="center", fontsize=7, color=color)
     names = []
     for row, name in enumerate(benchmarks):
         domain = auroc.filter(pl.col("benchmark") == name)
+        # Counts are the same for all signals, except for those that some responses lack.
         n_correct, n_incorrect = domain.select("n_correct", "n_incorrect").row(-1)
         names.append(f"{name} ({min(n_correct, n_incorrect)})")
-        if not np.isfinite(shares[row]).any():
+        if not np.isfinite(values[row]).any():
             _write_over_row(axes, row, describe_one_class(domain.row(0, named=True)), len(signals))
     axes.set_yticks(range(len(benchmarks)), names)
     axes.set_xticks([])
@@ -207,10 +219,12 @@ def _write_over_row(axes: Axes, row: int, text: str, width: int) -> None:
 
 
 def describe_one_class(domain: Mapping[str, Any]) -> str:
-    """Why a domain has no AUROC, from one of its rows."""
-    right, wrong = domain["n_correct"], domain["n_incorrect"]
-    if right or wrong:
-        return f"one class: all {right or wrong} responses are {'correct' if right else 'incorrect'}"
+    """Why a domain has no AUROC, from one of its rows of frame AUROC."""
+    n_correct, n_incorrect = domain["n_correct"], domain["n_incorrect"]
+    if n_correct:
+        return f"one class: all {n_correct} responses are correct"
+    if n_incorrect:
+        return f"one class: all {n_incorrect} responses are incorrect"
     return str(domain["reason"])
 
 

@@ -73,8 +73,10 @@ def list_domain_counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
     """
     rows = []
     for row in domains.iter_rows(named=True):
-        reasons, unlabelled = json.loads(row["reasons"]), None
-        if not row["n_correct"] + row["n_incorrect"]:
+        reasons = json.loads(row["reasons"])
+        unlabelled = None
+        has_labels = row["n_correct"] + row["n_incorrect"] > 0
+        if not has_labels:
             unlabelled = "no references" if reasons.get(NO_REFERENCE) == row["n_responses"] else "no labels"
         cut_off = row["n_truncated"] / row["n_responses"] if row["n_responses"] else None
         rows.append(row | {"cut_off": cut_off, "reasons": format_reasons(reasons), "unlabelled": unlabelled})
@@ -82,7 +84,10 @@ def list_domain_counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def list_asked_judges(labels: Provenance) -> list[dict[str, Any]]:
-    """How many responses each part of a combined judge was asked about and labelled, per model and benchmark."""
+    """Per model, benchmark and member of a combined judge: the counts of responses `asked`, `labelled` and `decided`.
+
+    `labels` are the provenances of files LABELS; only those of a combined judge have `counts`.
+    """
     rows = []
     for entry in labels:
         for judge, counts in entry.get("counts", {}).items():
@@ -91,11 +96,15 @@ def list_asked_judges(labels: Provenance) -> list[dict[str, Any]]:
 
 
 def describe_savings(labels: Provenance) -> list[str]:
-    """One sentence for each judge that was asked about only some of the responses, which saves money."""
+    """One sentence for each member of a combined judge that was asked about only some responses, which saves money.
+
+    `labels` are the provenances of files LABELS.
+    """
     n_asked, n_responses = Counter[str](), Counter[str]()
     for entry in labels:
         asked = {judge: counts["asked"] for judge, counts in entry.get("counts", {}).items()}
         n_asked.update(asked)
+        # The member that is asked first is asked about all responses of the file.
         n_responses.update(dict.fromkeys(asked, max(asked.values(), default=0)))
     lines = []
     for judge, n in n_responses.items():
@@ -107,7 +116,10 @@ def describe_savings(labels: Provenance) -> list[str]:
 
 @dataclass(frozen=True)
 class Study:
-    """The content of page and summaries: frames of these contracts, and one `ModelValidation` per model."""
+    """The content of page and summaries: frames ESTIMATES, SWEEP and DOMAINS, and one `ModelValidation` per model.
+
+    `headline_group` names the training group in `groups` whose results the page and the summaries show.
+    """
 
     estimates: pl.DataFrame
     sweep: pl.DataFrame
@@ -119,17 +131,17 @@ class Study:
 
     @cached_property
     def group(self) -> TrainingGroup:
-        """The headline group."""
+        """The headline group: its title, id and estimator."""
         return find_training_group(self.groups, self.headline_group)
 
     @cached_property
     def headlines(self) -> list[Headline]:
-        """The headline group's results, by model."""
+        """The headline group's results, an element for each model."""
         return build_headlines(self.estimates, self.sweep, self.group)
 
     @cached_property
     def advice(self) -> list[Advice]:
-        """On training domains, by model."""
+        """Which training domains are too easy or too hard, and which one to add, by model."""
         return write_advice(self.domains, self.validations, self.group)
 
     @cached_property
@@ -164,15 +176,19 @@ class Study:
 
 
 def _explain_numbering(names: set[str]) -> str | None:
-    """Why the numbers of the tables have gaps, of which `names` are there; null if they have no gap."""
-    has_any, absent = False, []
+    """Why the numbers of the study's tables have gaps; None if they have no gap, or no table has a number.
+
+    `names` are the stems of the tables' files.
+    """
+    has_numbers = False
+    absent = []
     for name, declaration in TABLES.items():
         number = name.split("_")[0]
         if Exhibit("table", name, declaration.title).file in names:
-            has_any = has_any or number.isdigit()
+            has_numbers = has_numbers or number.isdigit()
         elif number.isdigit():
             absent.append(f"{number} ({declaration.title})")
-    if not has_any or not absent:
+    if not has_numbers or not absent:
         return None
     return f"Tables have the paper's numbers. This study has nothing for {', '.join(absent)}."
 
@@ -292,7 +308,7 @@ def render_report(
 
 
 def _collect_results(study: Study, default: str) -> dict[str, Any]:
-    """The part about how far the recommended estimator can be trusted, and the results of one training group."""
+    """The template's variables: how far the recommended estimator can be trusted, and the headline group's results."""
     return {
         "validations": study.validations,
         "new_groups": any(validation.new_groups for validation in study.validations),
@@ -318,7 +334,10 @@ def _collect_results(study: Study, default: str) -> dict[str, Any]:
 
 
 def _load_exhibits(tables: Sequence[str | Path], figures: Sequence[str | Path]) -> dict[str, Any]:
-    """The figure at the top, the names of the tables with its numbers, and all other exhibits."""
+    """The template's variables: figure at the top, the names of tables with its numbers, and all other exhibits.
+
+    `tables` and `figures` are paths of .html fragments.
+    """
     names = {Path(path).stem for path in tables}
     return {
         "pictures": [read_fragment(path) for path in figures if Path(path).stem == PICTURE],

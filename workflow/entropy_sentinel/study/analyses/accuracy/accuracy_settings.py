@@ -1,7 +1,7 @@
 """Settings of the analysis: the config's section `analyses.accuracy`."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -67,20 +67,19 @@ class Accuracy(Analysis):
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """The section with defaults from what is run, and a line for each name left out (`Analysis.fitted`)."""
-        # Fields that default to the first names that are run, to all, and to the first one.
+        # The values are attributes of StudyNames: fields of the first dict default to the first three of these names,
+        # those of the second to all, those of the third to the first one.
         axis_by_limited_field = {"auroc_models": "models", "auroc_benchmarks": "labelled"}
         axis_by_list_field = {"judges": "judges", "main_groups": "groups"}
         axis_by_name_field = {"figure_model": "models", "figure_benchmark": "labelled", "headline_group": "groups"}
         names_by_field, lines = self.select_names(
             studied, {**axis_by_list_field, **axis_by_limited_field, **axis_by_name_field}
         )
-        chosen = {
-            **{key: names_by_field[key] or getattr(studied, axis) for key, axis in axis_by_list_field.items()},
-            **{
-                key: names_by_field[key] or getattr(studied, axis)[:_SIDE_BY_SIDE]
-                for key, axis in axis_by_limited_field.items()
-            },
-            **{key: (names_by_field[key] or getattr(studied, axis))[0] for key, axis in axis_by_name_field.items()},
-            **self.exhibits(),
-        }
-        return self.model_copy(update=chosen), lines
+        chosen: dict[str, Any] = {}
+        for field, axis in axis_by_list_field.items():
+            chosen[field] = names_by_field[field] or getattr(studied, axis)
+        for field, axis in axis_by_limited_field.items():
+            chosen[field] = names_by_field[field] or getattr(studied, axis)[:_SIDE_BY_SIDE]
+        for field, axis in axis_by_name_field.items():
+            chosen[field] = (names_by_field[field] or getattr(studied, axis))[0]
+        return self.model_copy(update=chosen | self.exhibits()), lines

@@ -1,4 +1,4 @@
-"""The tables of the catalogue, from the frames of the study, for any number of models.
+"""The tables declared in accuracy_exhibits.py, from the frames of the study, for any number of models.
 
 AEE, AUROC and accuracies are shares in [0, 1], rho is a correlation in [-1, 1].
 """
@@ -62,7 +62,9 @@ _LEFT_OUT_NOTE = "Each labelled domain is estimated by an estimator fitted on th
 
 def table_validation(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the recommended estimator's results on every domain without its labels, unlabelled domains first."""
-    unlabelled, left_out = [], []
+    unlabelled: list[dict[str, Any]] = []
+    left_out: list[dict[str, Any]] = []
+    # What the intervals are based on: keys of NOTES, None without an interval.
     bases: set[str | None] = set()
     for validation in inputs.validations:
         unlabelled += [_make_domain_row(validation.model, domain) for domain in validation.unlabelled]
@@ -106,40 +108,44 @@ def table_methods(inputs: AccuracyTableInputs) -> Table:
             rows.append({"Model": validation.model} | _make_method_row(method, validation.recommended))
     return Table(
         "AEE over the labelled domains, the smallest first.",
-        number_frame(rows, ["Model", "Estimator"], ["Domains", "AEE", "from", "to", _MINUS, *_MINUS_ENDS]),
+        number_frame(rows, ["Model", "Estimator"], ["Domains", "AEE", "from", "to", _DIFFERENCE, *_DIFFERENCE_ENDS]),
         (
             _LEFT_OUT_NOTE,
-            f"from, to: {LEVEL:.0%} interval of the mean over domains like these (Student's). {_MINUS}: the same for "
-            "the differences on each domain. If it contains 0, these domains do not say which of the two is better.",
+            f"from, to: {LEVEL:.0%} interval of the mean over domains like these (Student's). "
+            f"{_DIFFERENCE}: the same for the differences on each domain. If it contains 0, these domains do not say "
+            "which of the two is better.",
             "The recommended estimator is chosen anew for each domain, from the others' labels only.",
             *_list_partial_notes(inputs.validations),
         ),
     )
 
 
-_MINUS = "Minus recommended"
-_MINUS_ENDS = (f"{_MINUS}: from", f"{_MINUS}: to")
+_DIFFERENCE = "Minus recommended"
+_DIFFERENCE_ENDS = (f"{_DIFFERENCE}: from", f"{_DIFFERENCE}: to")
 
 
 def _make_method_row(method: EstimatorErrors, recommended: EstimatorErrors) -> dict[str, Any]:
     """An estimator's AEE with its interval, and its difference from that of the recommended estimator."""
-    lower, upper = (None if method.aee is None else method.aee_interval()) or (None, None)
-    difference, ends = (None if method is recommended else method.minus(recommended)) or (None, None)
-    least, largest = ends or (None, None)
+    interval = None if method.aee is None else method.aee_interval()
+    lower, upper = interval or (None, None)
+    # The recommended estimator is not compared with itself.
+    comparison = None if method is recommended else method.minus(recommended)
+    difference, difference_interval = comparison or (None, None)
+    difference_lower, difference_upper = difference_interval or (None, None)
     return {
         "Estimator": method.title,
         "Domains": method.n_domains,
         "AEE": method.aee,
         "from": lower,
         "to": upper,
-        _MINUS: difference,
-        _MINUS_ENDS[0]: least,
-        _MINUS_ENDS[1]: largest,
+        _DIFFERENCE: difference,
+        _DIFFERENCE_ENDS[0]: difference_lower,
+        _DIFFERENCE_ENDS[1]: difference_upper,
     }
 
 
 def _list_partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
-    """A note for each number of domains that methods could estimate, if not all, with the models and methods."""
+    """`a, b: every method could estimate 4 of 5 domains.`: a note on methods that lack estimates, with its models."""
     models_by_note: dict[str, list[str]] = {}
     for validation in validations:
         n_domains = len(validation.left_out)
@@ -149,8 +155,8 @@ def _list_partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
         for count, titles in titles_by_count.items():
             if count >= n_domains:
                 continue
-            are_all = len(titles) == len(validation.methods) > 1
-            methods_text = "every method" if are_all else format_list(titles, _MAX_NAMED, "; ")
+            is_every = len(titles) == len(validation.methods) > 1
+            methods_text = "every method" if is_every else format_list(titles, _MAX_NAMED, "; ")
             note = f"{methods_text} could estimate {count} of {n_domains} domains."
             models_by_note.setdefault(note, []).append(validation.model)
     return [f"{', '.join(models)}: {note}" for note, models in models_by_note.items()]
@@ -173,7 +179,7 @@ _HEADINGS = {
 
 
 def table_estimates(inputs: AccuracyTableInputs) -> Table:
-    """Tabulate the results of each named group's own estimator on every domain, unlabelled domains first.
+    """Tabulate the results of the estimator of each named training group on every domain, unlabelled domains first.
 
     The share of questions that look ambiguous is shown if it is known for at least one domain.
     """
@@ -243,14 +249,15 @@ _NUMBERS = ["Recommended", "Default", "Best"]
 def table_recommended(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the median AEE on unseen domains, by model, for each named group and for all groups of each size."""
     unseen = inputs.sweep.filter(pl.col("scope") == "held_out", pl.col("aee").is_not_null())
-    sets = {}
+    # The sets of training groups, a row for each: the condition on rows of the sweep by heading.
+    conditions: dict[str, pl.Expr] = {}
     for group in list_training_groups(inputs.groups):
-        sets[group.title] = pl.col("group") == group.group
+        conditions[group.title] = pl.col("group") == group.group
     for k in sorted(set(unseen["k"])):
-        sets[f"all of size {k}"] = pl.col("k") == k
+        conditions[f"all of size {k}"] = pl.col("k") == k
     rows = []
     for model in list_distinct(unseen, "model"):
-        for heading, is_in_set in sets.items():
+        for heading, is_in_set in conditions.items():
             part = unseen.filter(pl.col("model") == model, is_in_set)
             if len(part):
                 rows.append({"Model": model, "Training group": heading} | _make_recommended_row(part, inputs.default))
@@ -300,14 +307,16 @@ def table_repeats(inputs: AccuracyTableInputs) -> Table:
 
 
 def _make_recommended_row(part: pl.DataFrame, default: str) -> dict[str, Any]:
-    """The results of one model on some groups, summed up."""
+    """Cells from `part`, the rows of SWEEP of one model on some training groups; `default` is an estimator's name."""
     n_groups = part["group"].n_unique()
     medians = {}
     for (name,), rows in part.group_by("estimator", maintain_order=True):
+        # A median over only some of the groups is not comparable.
         if len(rows) == n_groups:
             medians[name] = median_value(rows["aee"].to_numpy())
     other_medians = {name: error for name, error in medians.items() if name != RECOMMENDED}
     best = min(other_medians, key=lambda name: other_medians[name], default=None)
+    # The methods that the recommended estimator chose, with the number of groups if there are several.
     chosen = part.filter(pl.col("estimator") == RECOMMENDED)["method"].drop_nulls().value_counts(sort=True)
     counts = [estimator_title(name) + (f" ({count})" if n_groups > 1 else "") for name, count in chosen.iter_rows()]
     return {
@@ -315,7 +324,7 @@ def _make_recommended_row(part: pl.DataFrame, default: str) -> dict[str, Any]:
         "Recommended": medians.get(RECOMMENDED),
         "Default": medians.get(default),
         "Best": other_medians.get(best),
-        "Best is": best and estimator_title(best),
+        "Best is": None if best is None else estimator_title(best),
         "Recommended took": ", ".join(counts) or None,
     }
 
@@ -347,7 +356,8 @@ def make_table(name: str, inputs: AccuracyTableInputs) -> Table:
     Published values are compared with the whole study, whatever the table shows.
     """
     inputs = replace(inputs, sweep=drop_small_rho(inputs.sweep))
-    return replace(exhibit_files.make_table(TABLES[name], inputs), published=compare_table(name, inputs))
+    table = exhibit_files.make_table(TABLES[name], inputs)
+    return replace(table, published=compare_table(name, inputs))
 
 
 def write_tables(

@@ -53,6 +53,7 @@ def find_unjudged(labels: Sequence[str]) -> list[UnjudgedBenchmark]:
 def _read_unjudged(path: str) -> UnjudgedBenchmark | None:
     """The facts about a file LABELS without a label; None if it has labels or nothing was to be labelled."""
     labels = LABELS.read(path, ["label", "reason"])
+    # Without a reference, the judge was not asked.
     judged = labels.filter(pl.col("reason").ne_missing(NO_REFERENCE))
     if judged["label"].null_count() < len(judged) or judged.is_empty():
         return None
@@ -73,7 +74,7 @@ def _read_unjudged(path: str) -> UnjudgedBenchmark | None:
 
 
 def _list_kinds(judge: Mapping[str, Any]) -> set[str]:
-    """The kinds of the judges that a combined judge consists of, or its own kind, from its settings."""
+    """The config's `kind` of a judge, or those of all judges that it combines; `judge` is its settings as a dict."""
     parts = judge.get("members", {}).values()
     return set().union(*map(_list_kinds, parts)) if parts else {judge["kind"]}
 
@@ -88,7 +89,7 @@ def write_summary(
     ambiguous: Sequence[str] = (),
     unanswered: Sequence[str] = (),
 ) -> str:
-    """The summary as text: whether to trust the estimates, unlabelled domains, the headline group.
+    """The summary as text: whether to trust the estimates, unlabelled domains, the group that `headline_group` names.
 
     `validations` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP. `unjudged` are the
     benchmarks that the judge could not label; `ambiguous` names domains whose entropies may mislead; `unanswered` has
@@ -96,12 +97,12 @@ def write_summary(
     """
     group = find_training_group(groups, headline_group)
     title = f"Accuracy estimated from entropy, trained on {group.benchmarks} ({group.title})"
-    parts = [_describe_model(headline) for headline in build_headlines(estimates, sweep, group)]
-    parts = parts or ["No results for this training group."]
-    first = [_describe_verdicts(validations), *ambiguous, *unanswered, *_tabulate_unlabelled(validations)]
+    model_texts = [_describe_model(headline) for headline in build_headlines(estimates, sweep, group)]
+    model_texts = model_texts or ["No results for this training group."]
+    opening = [_describe_verdicts(validations), *ambiguous, *unanswered, *_tabulate_unlabelled(validations)]
     if unjudged:
-        first.append("\n".join(["No label from the judge", *[f"  {gap.text}" for gap in unjudged]]))
-    return "\n\n".join([*first, title, *parts]) + "\n"
+        opening.append("\n".join(["No label from the judge", *[f"  {gap.text}" for gap in unjudged]]))
+    return "\n\n".join([*opening, title, *model_texts]) + "\n"
 
 
 def _describe_verdicts(validations: Sequence[ModelValidation]) -> str:
@@ -122,7 +123,11 @@ def _tabulate_unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
     rows = []
     for validation in validations:
         for domain in validation.unlabelled:
-            verdict = domain.reason or ("unfamiliar: label some" if domain.unfamiliar else validation.verdict)
+            verdict = validation.verdict
+            if domain.reason:
+                verdict = domain.reason
+            elif domain.unfamiliar:
+                verdict = "unfamiliar: label some"
             cells = [
                 validation.model,
                 domain.domain,
@@ -146,11 +151,12 @@ def format_estimate(domain: DomainResult) -> str:
 
 def format_interval(domain: DomainResult) -> str:
     """The interval of a domain's estimate as text; "-" if it has no interval."""
-    return (
-        "-" if domain.lower is None else f"{format_number(domain.lower, '.2f')} to {format_number(domain.upper, '.2f')}"
-    )
+    if domain.lower is None:
+        return "-"
+    return f"{format_number(domain.lower, '.2f')} to {format_number(domain.upper, '.2f')}"
 
 
+# By `Headline.simple_is_better`.
 _COMPARISON_TEXTS = {
     True: "lower AEE than the estimator",
     False: "no lower AEE than the estimator",
@@ -159,7 +165,10 @@ _COMPARISON_TEXTS = {
 
 
 def _describe_model(headline: Headline) -> str:
-    """The text about a model: a table of its domains, then the scores of the group's and other estimators."""
+    """The text about one model's results of a training group: its domains in a table, then a line per score.
+
+    The scores (AEE, rho) are of the group's, the recommended and the best simple estimator.
+    """
     rows = []
     for row in headline.domains:
         estimated, true = format_number(row["estimated_on_labelled"]), format_number(row["true_accuracy"])
@@ -181,13 +190,14 @@ def _describe_model(headline: Headline) -> str:
 
 
 def format_label_count(row: dict[str, int]) -> str:
-    """The number of labelled responses, followed by the number of all responses if that is larger."""
+    """`5`, or `5 of 8` if not all responses are labelled; `row` is a row of ESTIMATES."""
     if row["n_labelled"] == row["n_rows"]:
         return str(row["n_labelled"])
     return f"{row['n_labelled']} of {row['n_rows']}"
 
 
 def _format_score_line(title: str, score: Score, remark: str = "") -> str:
+    """`unseen domains   AEE 0.071   rho 0.93`, with the reason for a null, and the remark."""
     reason = f"({score.reason})" if score.reason else ""
     parts = [f"{title:<21}  AEE {format_number(score.aee)}", f"rho {score.rho_text}", reason, remark]
     return "   ".join(filter(None, parts))

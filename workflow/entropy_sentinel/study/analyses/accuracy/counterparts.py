@@ -1,4 +1,4 @@
-"""This study's values in the form of the published ones: the same columns, and only comparable values.
+"""This study's values in the columns of the published ones, and only values that are comparable with these.
 
 AEE and rho are comparable only over the paper's ten domains, medians over models only if the study runs all nine of
 its models, and medians over training groups only if it runs all groups of that size.
@@ -12,7 +12,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.estimator_registry import CLASSIFIERS
 from entropy_sentinel.features.feature_registry import CATALOGUE, FEATURE_SETS
-from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import PAPER, list_paper_models
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import PUBLISHED_FOLDER, list_paper_models
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     LARGEST_K,
@@ -45,11 +45,14 @@ LEVELS |= {"isotonic": "yes", "none": "no"} | {name.upper(): name for name in FE
 @cache
 def read_published_values(file: str) -> pl.DataFrame:
     """The rows of a file in `published/`; `file` is its name without `.csv`."""
-    return pl.read_csv(PAPER / f"{file}.csv")
+    return pl.read_csv(PUBLISHED_FOLDER / f"{file}.csv")
 
 
 def _select_comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
-    """The results of the paper's models over its ten benchmarks, with `rho` renamed to `spearman`."""
+    """The results at `scope` of the paper's models, only of estimators with an estimate on all ten benchmarks.
+
+    The columns are model, group, k, estimator, aee and spearman (`rho` of the sweep).
+    """
     is_comparable = (pl.col("scope") == "all") & (pl.col("n_domains") == N_BENCHMARKS)
     comparable = sweep.filter(is_comparable).select("model", "group", "estimator")
     rows = sweep.filter(pl.col("scope") == scope, pl.col("model").is_in(list_paper_models()))
@@ -64,7 +67,10 @@ def _require_all_models(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _aggregate_medians(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Median and interquartile range of AEE and rho (`spearman`) of the rows with equal `keys`."""
+    """Median and interquartile range of AEE and rho over the rows with equal `keys`, names of columns.
+
+    The columns are `keys`, aee_median, aee_iqr, spearman_median and spearman_iqr.
+    """
     medians = []
     for key, part in rows.group_by(keys, maintain_order=True):
         (aee, aee_iqr), (rho, rho_iqr) = compute_spread(part["aee"]), compute_spread(part["spearman"])
@@ -85,6 +91,7 @@ def select_other_auroc(inputs: AccuracyTableInputs) -> pl.DataFrame:
 
 
 def _sort_auroc(auroc: pl.DataFrame) -> pl.DataFrame:
+    """The non-null AUROCs of the paper's features, by model and then in the order of the features' catalogue."""
     models, features = list_distinct(auroc, "model"), list(CATALOGUE)
     feature_rows = auroc.filter(pl.col("feature").is_in(features))
     rows = feature_rows.sort(pl.col("model").cast(pl.Enum(models)), pl.col("feature").cast(pl.Enum(features)))
@@ -94,7 +101,9 @@ def _sort_auroc(auroc: pl.DataFrame) -> pl.DataFrame:
 def select_named_groups(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Tables 2 and 7: `model`, `configuration` (the group's name), `aee`, `spearman`."""
     groups = pl.DataFrame(
-        [(name, *of) for name, of in GROUPS.items()], schema=["configuration", "group", "estimator"], orient="row"
+        [(name, group, estimator) for name, (group, estimator) in GROUPS.items()],
+        schema=["configuration", "group", "estimator"],
+        orient="row",
     )
     return _select_comparable(inputs.sweep).join(groups, on=["group", "estimator"], maintain_order="left")
 
@@ -111,8 +120,8 @@ def aggregate_methods(inputs: AccuracyTableInputs) -> pl.DataFrame:
     return _aggregate_medians(_require_all_models(select_methods(inputs)), ["method"])
 
 
-def _select_whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
-    """The 48 configurations' results for the models and group sizes where every group was run."""
+def _select_complete_sizes(sweep: pl.DataFrame) -> pl.DataFrame:
+    """The 48 configurations' comparable results, only of models and sizes `k` for which all C(10, k) groups ran."""
     rows = _select_comparable(select_fully_swept(sweep))
     n_run = pl.col("group").n_unique().over("model", "k")
     n_groups = pl.col("k").replace_strict({k: comb(N_BENCHMARKS, k) for k in range(1, LARGEST_K + 1)})
@@ -121,13 +130,14 @@ def _select_whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
 
 def aggregate_by_size(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Table 4: `model`, `k` with medians and IQRs over groups and configurations."""
-    return _aggregate_medians(_select_whole_sweep(inputs.sweep), ["model", "k"])
+    return _aggregate_medians(_select_complete_sizes(inputs.sweep), ["model", "k"])
 
 
 def aggregate_by_design(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Table 5: `factor`, `setting` with medians and IQRs over models, groups and configurations."""
-    rows = _require_all_models(_select_whole_sweep(inputs.sweep))
-    rows = rows if rows["k"].n_unique() == LARGEST_K else rows.clear()
+    rows = _require_all_models(_select_complete_sizes(inputs.sweep))
+    if rows["k"].n_unique() < LARGEST_K:
+        rows = rows.clear()  # the published medians are over all four sizes
     parts = []
     for factor, settings in list_design_choices().items():
         for setting, names in settings.items():
@@ -154,10 +164,15 @@ def aggregate_by_group(inputs: AccuracyTableInputs) -> pl.DataFrame:
 
 
 def aggregate_leave_one_out(inputs: AccuracyTableInputs) -> pl.DataFrame:
-    """Table 10: `model` with medians and IQRs over its ten groups, over all and over held-out domains."""
-    chosen = (pl.col("estimator") == DEFAULT, pl.col("k") == N_BENCHMARKS - 1)
-    over_all, left_out = (_select_comparable(inputs.sweep, scope).filter(*chosen) for scope in ("all", "held_out"))
-    complete = pl.col("group").n_unique().over("model") == N_BENCHMARKS
-    columns = {"aee_median": "held_out_aee_median", "aee_iqr": "held_out_aee_iqr"}
-    medians = _aggregate_medians(left_out.filter(complete), ["model"]).select("model", *columns).rename(columns)
-    return _aggregate_medians(over_all.filter(complete), ["model"]).join(medians, on="model", maintain_order="left")
+    """Table 10: `model` with medians and IQRs over its ten groups of nine benchmarks.
+
+    AEE and rho are over all domains; `held_out_aee_median` and `held_out_aee_iqr` are on the benchmark left out.
+    """
+    conditions = (pl.col("estimator") == DEFAULT, pl.col("k") == N_BENCHMARKS - 1)
+    has_all_groups = pl.col("group").n_unique().over("model") == N_BENCHMARKS
+    over_all = _select_comparable(inputs.sweep, "all").filter(*conditions).filter(has_all_groups)
+    held_out = _select_comparable(inputs.sweep, "held_out").filter(*conditions).filter(has_all_groups)
+    held_out_medians = _aggregate_medians(held_out, ["model"]).select(
+        "model", held_out_aee_median="aee_median", held_out_aee_iqr="aee_iqr"
+    )
+    return _aggregate_medians(over_all, ["model"]).join(held_out_medians, on="model", maintain_order="left")

@@ -15,6 +15,7 @@ from entropy_sentinel.study.analyses.display_names import Groups
 class AccuracyTableInputs(ExhibitInputs):
     """The settings of the tables, and frames of the contracts SWEEP, AUROC, DOMAINS, ESTIMATES and REPEATS.
 
+    `headline_group` is the name in `groups` of the training group of Tables 3 and 8; `default` is an estimator's name.
     `main_groups` are the named groups of Table 2; Table 7 has the others. `basis_note` is a line that names what this
     study's values are based on.
     """
@@ -38,7 +39,7 @@ class AccuracyTableInputs(ExhibitInputs):
 class AccuracyFigureInputs(FigureInputs):
     """The settings of the figures, and frames of SWEEP, AUROC, DOMAINS, ESTIMATES and OBSERVATIONS.
 
-    `estimates` are the headline group's, `observations` the `figure_model`'s.
+    `estimates` are those of the training group that `headline_group` names, `observations` those of `figure_model`.
     """
 
     groups: Groups

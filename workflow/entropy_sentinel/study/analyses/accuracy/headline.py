@@ -25,13 +25,13 @@ def warn_ambiguous(domains: pl.DataFrame) -> Iterator[str]:
 
 # Absolute differences of AEE below this are rounding noise, not a better estimator.
 _AEE_TOLERANCE = 1e-9
-# Estimated minus true, over the same rows.
+# Estimated minus true accuracy in a frame ESTIMATES, both over the labelled responses.
 ERROR = pl.col("estimated_on_labelled") - pl.col("true_accuracy")
 
 
 @dataclass(frozen=True)
 class Score:
-    """AEE and rho of one estimator over the domains of one scope; null with its reason."""
+    """AEE and rho of one estimator over the domains of one scope (unseen, all); `reason` says why one is null."""
 
     aee: float | None
     rho: float | None
@@ -61,7 +61,7 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Headline:
-    """The results of one training group for one model.
+    """The results of one training group for one model, which page and summary show.
 
     `unlabelled` are the estimates (columns of ESTIMATES) of the domains without labels, by name. `domains` are the
     others with their `error`: training benchmarks first, each by decreasing true accuracy. `scores` are by scope.
@@ -104,7 +104,10 @@ class Headline:
 
 
 def build_headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup) -> list[Headline]:
-    """One headline per model that has results for the group, in the order of the sweep."""
+    """The group's results for each model that has some, in the order of the sweep.
+
+    `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP.
+    """
     group_sweep = sweep.filter(pl.col("group") == group.group)
     results = []
     for model in group_sweep["model"].unique(maintain_order=True):
@@ -116,8 +119,8 @@ def build_headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: Trainin
 
 def describe_comparison(headlines: Sequence[Headline]) -> str:
     """A sentence with the number of models for which a simple estimator beats the group's own."""
-    answers = [headline.simple_is_better for headline in headlines]
-    n_better, n_worse = answers.count(True), answers.count(False)
+    is_better_by_model = [headline.simple_is_better for headline in headlines]
+    n_better, n_worse = is_better_by_model.count(True), is_better_by_model.count(False)
     if not n_better + n_worse:
         return "The estimator was not compared with simple ones."
     return (
@@ -127,7 +130,7 @@ def describe_comparison(headlines: Sequence[Headline]) -> str:
 
 
 def _build_headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimator: str) -> Headline:
-    """A model's results of a training group's estimator, beside the best simple and the recommended one."""
+    """The results from the rows of one model and group; `estimator` is the one that the config names for the group."""
     cautions = estimates["caution"].drop_nulls()
     domains = (
         estimates.filter(pl.col("estimator") == estimator)
@@ -148,7 +151,7 @@ def _build_headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, es
 
 
 def read_recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendation | None:
-    """The recommendation, from the rows of one model and group; None if the method was not run or not fitted."""
+    """The recommendation, from the rows of one model and group; None if none was run or no method could be fitted."""
     hyperparameters = estimates.filter(pl.col("estimator") == RECOMMENDED)["hyperparameters"].drop_nulls()
     if hyperparameters.is_empty():
         return None
@@ -157,15 +160,16 @@ def read_recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recomme
 
 
 def read_scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:
-    """One estimator's scores by scope, from the rows of one model and group."""
+    """One estimator's scores by scope (`held_out`, `all`), from the rows of one model and group in a frame SWEEP."""
     rows = sweep.filter(pl.col("estimator") == estimator).iter_rows(named=True)
     return {row["scope"]: Score(row["aee"], row["rho"], row["n_domains"], row["reason"]) for row in rows}
 
 
 def _find_best_simple(sweep: pl.DataFrame) -> str | None:
-    """The simple estimator with the lowest AEE on unseen domains; of equals, the first by name.
+    """The simple estimator with the lowest AEE on unseen domains; of equals, the first by name; None without any.
 
-    It is known after the fact; the recommendation, which is chosen before, is left out.
+    Simple ones are those outside the 48 configurations. The recommended one does not count, because it is chosen
+    without the unseen domains' labels.
     """
     unseen = sweep.filter(
         ~pl.col("estimator").is_in([*CONFIGURATION_NAMES, RECOMMENDED]),

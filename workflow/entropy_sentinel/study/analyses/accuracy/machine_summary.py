@@ -44,13 +44,17 @@ def build_machine_summary(
     gaps: Sequence[Mapping[str, Any]],
     unanswered: Sequence[UnansweredDomain],
 ) -> dict[str, Any]:
-    """The summary, JSON-serialisable; `default` is the name of the paper's default estimator."""
+    """The summary, JSON-serialisable, with the keys in docs/summary.md.
+
+    `group` is the training group of the `headlines`, `default` the name of the paper's default estimator. `gaps` are
+    those of `study_advice.find_gaps`; `ambiguous` and `failures` are sentences.
+    """
     results = {headline.model: _summarise_headline(headline) for headline in headlines}
     models = []
     for validation in validations:
         model_advice = [_summarise_advice(text) for text in advice if text.model == validation.model]
-        study_fields = {"advice": model_advice, "training_group": results.get(validation.model)}
-        models.append(_summarise_model(validation, default) | study_fields)
+        group_fields = {"advice": model_advice, "training_group": results.get(validation.model)}
+        models.append(_summarise_model(validation, default) | group_fields)
     return {
         "study": label,
         "level": LEVEL,
@@ -68,6 +72,7 @@ def build_machine_summary(
 
 
 def _summarise_model(validation: ModelValidation, default: str) -> dict[str, Any]:
+    """The keys of one model that come from its validation."""
     return {
         "model": validation.model,
         "verdict": validation.verdict,
@@ -79,14 +84,14 @@ def _summarise_model(validation: ModelValidation, default: str) -> dict[str, Any
         | {"method": validation.method, "method_reason": validation.method_reason},
         "default": _summarise_method(validation.find_errors(default)),
         "best": _summarise_method(validation.best),
-        "worst": validation.worst and _summarise_domain(validation.worst),
+        "worst": None if validation.worst is None else _summarise_domain(validation.worst),
         "coverage": [dict(row) for row in validation.coverage],
         "left_out": [_summarise_domain(domain) for domain in validation.left_out],
         "unlabelled": [_summarise_domain(domain) for domain in validation.unlabelled],
         "n_training": validation.n_training,
         "training_accuracy": validation.training_accuracy,
         "caution": validation.caution,
-        "new_groups": validation.new_groups and validation.new_groups.to_dict(),
+        "new_groups": None if validation.new_groups is None else validation.new_groups.to_dict(),
     }
 
 
@@ -95,7 +100,7 @@ def _summarise_method(method: EstimatorErrors | None) -> dict[str, Any] | None:
 
 
 def _list_numbers(method: EstimatorErrors) -> dict[str, Any]:
-    """The method without its errors, which the validation's file has."""
+    """The fields without the errors by domain, which only the validation's file has."""
     return {name: value for name, value in asdict(method).items() if name != "errors"}
 
 
@@ -111,13 +116,16 @@ def _summarise_advice(advice: Advice) -> dict[str, Any]:
 def _summarise_headline(headline: Headline) -> dict[str, Any]:
     """The results of one training group for one model."""
     chosen = headline.recommended
+    recommended = best_simple = None
+    if chosen is not None:
+        recommended = {"method": chosen.method, "reason": chosen.reason, "scores": _summarise_scores(chosen.scores)}
+    if headline.simple is not None:
+        best_simple = {"method": headline.simple, "scores": _summarise_scores(headline.simple_scores)}
     return {
         "domains": [{key: row[key] for key in _GROUP_KEYS} for row in (*headline.domains, *headline.unlabelled)],
         "scores": _summarise_scores(headline.scores),
-        "recommended": chosen
-        and {"method": chosen.method, "reason": chosen.reason, "scores": _summarise_scores(chosen.scores)},
-        "best_simple": headline.simple
-        and {"method": headline.simple, "scores": _summarise_scores(headline.simple_scores)},
+        "recommended": recommended,
+        "best_simple": best_simple,
         "caution": headline.caution,
     }
 

@@ -1,4 +1,4 @@
-"""The job that writes tables and figures in the form of the paper, and a document that shows them."""
+"""The job that writes tables and figures in the layout of the paper, and a document that shows them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from entropy_sentinel.study.analyses.accuracy.accuracy_figures import AccuracyFi
 from entropy_sentinel.study.analyses.accuracy.accuracy_tables import AccuracyTableSettings
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyFigureInputs, AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.study.analyses.accuracy.paper_tables import PaperSettings, form_table
+from entropy_sentinel.study.analyses.accuracy.paper_tables import PaperSettings, arrange_as_published
 from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import drop_small_rho
 
 DOCUMENT = "exhibits.tex"
@@ -94,12 +94,16 @@ def write_paper(
 
 
 def _save_tables(tables: Sequence[str], inputs: AccuracyTableInputs, style: Style, folder: str) -> list[Exhibit]:
+    """Write the tables of these names, all of which the paper printed, as .tex files; list them for the document."""
     exhibits = []
     for name in tables:
         declaration = TABLES[name]
         assert declaration.published, f"table {name} is not a table of the paper"
         exhibit = Exhibit("table", name, declaration.title)
-        parts = form_table(declaration.published, make_table(declaration, inputs), PaperSettings(inputs, style))
+        # A table that is too long for one float of LaTeX has several parts.
+        parts = arrange_as_published(
+            declaration.published, make_table(declaration, inputs), PaperSettings(inputs, style)
+        )
         write_whole(Path(folder) / f"{exhibit.file}.tex", format_table(parts, name))
         exhibits.append(exhibit)
     return exhibits

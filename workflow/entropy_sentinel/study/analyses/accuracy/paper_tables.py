@@ -1,6 +1,6 @@
-"""The tables in the form of the paper: its columns, without intervals, selected from the full tables.
+"""The tables in the layout of the paper: its columns, without intervals, selected from the full tables.
 
-Errors are over all domains, as the published ones are (see comparison.py).
+Errors are over all domains, as the published ones are (see published_comparison.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,21 +43,22 @@ from entropy_sentinel.study.analyses.display_names import (
 _SCOPE = "over all domains, those used for training by their test split"
 _SPREAD = "median with the interquartile range (IQR) as subscript"
 _DASH = Latex("--: undefined, or not estimated.")
-# Blocks of statistics one below another, and lanes of such blocks; more models need a further float.
+# A block has the rows of one model. Blocks are one below another in up to two lanes, which are side by side; more
+# models need a further float of LaTeX.
 _BLOCKS_PER_LANE, _LANES = 3, 2
 _DEFAULT = "Default"
 
 
 @dataclass(frozen=True)
 class PaperSettings:
-    """What the tables' captions name: the inputs of the full tables, and the names that the paper shows."""
+    """What captions and headings are made from: the inputs of the full tables, and the style with displayed names."""
 
     inputs: AccuracyTableInputs
     style: Style
 
     @property
     def headline(self) -> TrainingGroup:
-        """The group that Tables 3 and 8 show."""
+        """The training group that Tables 3 and 8 show."""
         return find_training_group(self.inputs.groups, self.inputs.headline_group)
 
     def describe(self, group: TrainingGroup) -> str:
@@ -66,7 +67,7 @@ class PaperSettings:
         return benchmarks if group.title == group.benchmarks else f"{group.title} ({benchmarks})"
 
     def name_benchmarks(self, names: str) -> str:
-        """The displayed names of benchmarks, `gsm8k, math`."""
+        """The displayed names of benchmarks, `GSM8K, MATH`, for their names in the config, `gsm8k, math`."""
         return ", ".join(map(self.style.benchmark, names.split(", ")))
 
 
@@ -76,7 +77,7 @@ def _finish_caption(caption: Latex, blocks: Sequence[Block]) -> Latex:
     return join_latex(caption, _DASH) if NONE in cells else caption
 
 
-def form_auroc(table: Table, settings: PaperSettings) -> list[PaperTable]:
+def arrange_auroc(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Tables 1 and 6: AUROC of the features, a block for each model."""
     frame, style = table.frame, settings.style
     benchmarks = [name for name in settings.inputs.auroc_benchmarks if name in frame.columns]
@@ -86,10 +87,11 @@ def form_auroc(table: Table, settings: PaperSettings) -> list[PaperTable]:
     ):
         columns = {name: _bold_largest(part[name].to_list()) for name in benchmarks}
         rows = []
-        for place, statistic in enumerate(part["Statistic"]):
-            rows.append([_name_statistic(statistic), *(columns[name][place] for name in benchmarks)])
+        for row_number, statistic in enumerate(part["Statistic"]):
+            rows.append([_name_statistic(statistic), *(columns[name][row_number] for name in benchmarks)])
         blocks.append(Block(rows, style.model(str(model))))
-    confident = [SIGNALS[name].title.lower() if name in _SHAPES else SIGNALS[name].title for name in _CONFIDENT]
+    # Titles for the middle of a sentence: words begin with a small letter, abbreviations do not.
+    confident = [SIGNALS[name].title.lower() if name in _WORDS else SIGNALS[name].title for name in _CONFIDENT]
     caption = Latex(
         "AUROC of each statistic of a response's entropy profile as a score for an incorrect response "
         rf"($1-\mathrm{{AUROC}}$ for {', '.join(confident[:-1])} and {confident[-1]}). "
@@ -98,19 +100,21 @@ def form_auroc(table: Table, settings: PaperSettings) -> list[PaperTable]:
     tables = []
     for first in range(0, len(blocks), _BLOCKS_PER_LANE * _LANES):
         page_blocks = blocks[first : first + _BLOCKS_PER_LANE * _LANES]
-        form = PaperTable(
+        table_part = PaperTable(
             _finish_caption(caption, page_blocks),
             ["l", *"r" * len(benchmarks)],
             ["Statistic", *map(style.benchmark, benchmarks)],
             page_blocks,
         )
-        tables.append(lay_side_by_side(form, 1 if len(page_blocks) <= _BLOCKS_PER_LANE else _LANES))
+        n_lanes = 1 if len(page_blocks) <= _BLOCKS_PER_LANE else _LANES
+        tables.append(lay_side_by_side(table_part, n_lanes))
     return tables
 
 
 _FEATURE_TITLES = [SIGNALS[name].title for name in FEATURES]
+# Features that are larger for more certain responses.
 _CONFIDENT = [name for name in FEATURES if SIGNALS[name].confident]
-_SHAPES = ("skewness", "kurtosis")
+_WORDS = ("skewness", "kurtosis")
 
 
 def _name_statistic(statistic: str) -> Latex:
@@ -119,25 +123,27 @@ def _name_statistic(statistic: str) -> Latex:
 
 
 def _bold_largest(values: Sequence[float | None]) -> list[Latex]:
-    """AUROCs with four decimals as in the paper; of those that look the largest, each is bold."""
+    """AUROCs with four decimals as in the paper; all that equal the largest one after rounding are bold."""
     cells = [format_share(value, 4) for value in values]
     largest = max((value for value in values if value is not None), default=None)
     top = format_share(largest, 4)
-    return [Latex(rf"\textbf{{{cell.strip('$')}}}") if cell == top and cell != NONE else cell for cell in cells]
+    if top == NONE:
+        return cells
+    return [Latex(rf"\textbf{{{cell.strip('$')}}}") if cell == top else cell for cell in cells]
 
 
-def form_main_groups(table: Table, settings: PaperSettings) -> list[PaperTable]:
+def arrange_main_groups(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Table 2: AEE and rho by model, for the main groups."""
-    return _form_groups(table, settings, list_main_groups(settings.inputs.groups, settings.inputs.main_groups))
+    return _arrange_groups(table, settings, list_main_groups(settings.inputs.groups, settings.inputs.main_groups))
 
 
-def form_further_groups(table: Table, settings: PaperSettings) -> list[PaperTable]:
-    """Table 7: the same for the other named groups."""
-    return _form_groups(table, settings, list_further_groups(settings.inputs.groups, settings.inputs.main_groups))
+def arrange_further_groups(table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Table 7: AEE and rho by model, for the named groups other than the main ones."""
+    return _arrange_groups(table, settings, list_further_groups(settings.inputs.groups, settings.inputs.main_groups))
 
 
-def _form_groups(table: Table, settings: PaperSettings, chosen: Sequence[TrainingGroup]) -> list[PaperTable]:
-    """The table of AEE and rho: a row for each model, two columns for each of the `chosen` training groups."""
+def _arrange_groups(table: Table, settings: PaperSettings, chosen: Sequence[TrainingGroup]) -> list[PaperTable]:
+    """One table: a row for each model, with AEE and rho over all domains for each of the `chosen` training groups."""
     rows = []
     for row in table.frame.iter_rows(named=True):
         cells: list[str] = [settings.style.model(row["Model"])]
@@ -162,18 +168,20 @@ def _form_groups(table: Table, settings: PaperSettings, chosen: Sequence[Trainin
 
 def _name_estimator(name: str) -> str:
     """An estimator's title for the middle of a sentence."""
-    name = estimator_title(name)
-    return name if name[:2].isupper() else name[0].lower() + name[1:]
+    title = estimator_title(name)
+    begins_with_abbreviation = title[:2].isupper()  # such as MLP
+    return title if begins_with_abbreviation else title[0].lower() + title[1:]
 
 
-def form_methods(table: Table, settings: PaperSettings) -> list[PaperTable]:
+def arrange_methods(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Table 3: the default and the baselines, medians over models."""
     default: list[Sequence[str]] = []
     baselines: list[Sequence[str]] = []
     methods = _filter_methods(table.frame, "Estimator").sort("Median AEE, all", nulls_last=True, maintain_order=True)
     for row in methods.iter_rows(named=True):
         cells = [lower_qualifier(row["Estimator"]), _format_spread(row, "rho, all"), _format_spread(row, "AEE, all")]
-        (default if row["Estimator"] == _DEFAULT else baselines).append(cells)
+        block_rows = default if row["Estimator"] == _DEFAULT else baselines
+        block_rows.append(cells)
     blocks = [Block(rows) for rows in (default, baselines) if rows]
     caption = join_latex(
         f"The default estimator ({_name_estimator(settings.headline.estimator)}) against single-metric baselines, "
@@ -186,18 +194,22 @@ def form_methods(table: Table, settings: PaperSettings) -> list[PaperTable]:
 
 
 def _filter_methods(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The rows of the default and the paper's baselines; all rows if no baseline was run."""
-    names = [_DEFAULT, *map(estimator_title, BASELINES)]
-    return frame.filter(pl.col(column).is_in(names)) if set(names[1:]) & set(frame[column]) else frame
+    """The rows whose `column` names the default or one of the paper's baselines; all rows if no baseline was run."""
+    baselines = list(map(estimator_title, BASELINES))
+    if not set(baselines) & set(frame[column]):
+        return frame
+    return frame.filter(pl.col(column).is_in([_DEFAULT, *baselines]))
 
 
 def _format_spread(row: Mapping[str, Any], measure: str, decimals: int = 2) -> Latex:
+    """The median of a measure with its interquartile range; `measure` is such as `AEE, all` in the full table."""
     return format_spread(row[f"Median {measure}"], row[f"IQR of {measure}"], decimals)
 
 
-def form_sizes(table: Table, settings: PaperSettings) -> list[PaperTable]:
+def arrange_sizes(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Table 4: AEE by model and number of training benchmarks, over all configurations if they were run."""
     frame = table.frame
+    # The first rows are over all 48 configurations if any group ran these, else by the default estimator.
     source = next(iter(frame["Estimators"]), "")
     sizes = [column.split(":")[0].removeprefix("k = ") for column in frame.columns if column.endswith(": IQR")]
     rows: list[list[str]] = []
@@ -224,18 +236,24 @@ def form_sizes(table: Table, settings: PaperSettings) -> list[PaperTable]:
     ]
 
 
-def form_design(table: Table, settings: PaperSettings) -> list[PaperTable]:
+def arrange_design(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Table 5: main effects; a choice between two settings has one row, as in the paper."""
     blocks = []
-    is_empty = table.frame["Median AEE, all"].is_null().all()
-    for (factor,), part in () if is_empty else table.frame.group_by("Factor", maintain_order=True):
+    frame = table.frame
+    if frame["Median AEE, all"].is_null().all():
+        frame = frame.clear()
+    for (factor,), part in frame.group_by("Factor", maintain_order=True):
         rows = []
         for row in part.iter_rows(named=True):
-            setting = {"yes": "Y", "no": "N"}.get(word := LEVELS.get(row["Setting"], row["Setting"]), word.upper())
-            rows.append([setting, _format_spread(row, "AEE, all"), _format_spread(row, "rho, all")])
+            setting = LEVELS.get(row["Setting"], row["Setting"])
+            symbol = {"yes": "Y", "no": "N"}.get(setting, setting.upper())
+            rows.append([symbol, _format_spread(row, "AEE, all"), _format_spread(row, "rho, all")])
         if len(rows) == 2:
+            # One row with cells such as `Y / N`.
             rows = [[join_latex(*cells, separator=" / ") for cells in zip(*rows, strict=True)]]
-        blocks.append(Block([[str(factor) if place == 0 else "", *row] for place, row in enumerate(rows)]))
+        # Only the first row of a block names the factor.
+        factor_cells = [str(factor), *[""] * (len(rows) - 1)]
+        blocks.append(Block([[cell, *row] for cell, row in zip(factor_cells, rows, strict=True)]))
     caption = join_latex(
         f"Main effects of the estimator's design: {_SPREAD}, over all models and training groups, of AEE and Spearman",
         Latex(RHO),
@@ -245,12 +263,13 @@ def form_design(table: Table, settings: PaperSettings) -> list[PaperTable]:
     return [PaperTable(_finish_caption(caption, blocks), ["l", "l", "r", "r"], headings, blocks)]
 
 
-def form_methods_by_model(table: Table, settings: PaperSettings) -> list[PaperTable]:
+def arrange_methods_by_model(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Table 8: the default and the baselines by model, rho above AEE, in the paper's order."""
     frame = table.frame
     names = [_DEFAULT, *map(estimator_title, BASELINES)]
-    run = [name for name in names if name in frame.columns]
-    methods = run if len(run) > 1 else frame.columns[2:]
+    paper_methods = [name for name in names if name in frame.columns]
+    # Without any of the paper's baselines, all estimators; the first two columns are the model and the measure.
+    methods = paper_methods if len(paper_methods) > 1 else frame.columns[2:]
     blocks = []
     for (model,), part in frame.group_by("Model", maintain_order=True):
         rows: list[list[str]] = []
@@ -271,7 +290,7 @@ def form_methods_by_model(table: Table, settings: PaperSettings) -> list[PaperTa
 _RANKS = {"best": "Best performing", "worst": "Worst performing", "only one": "The only one of its size"}
 
 
-def form_best_and_worst(table: Table, settings: PaperSettings) -> list[PaperTable]:
+def arrange_best_and_worst(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Table 9: the best and the worst training group of each size."""
     blocks = []
     for (rank,), part in table.frame.group_by("Rank", maintain_order=True):
@@ -290,7 +309,7 @@ def form_best_and_worst(table: Table, settings: PaperSettings) -> list[PaperTabl
     return [PaperTable(_finish_caption(caption, blocks), columns, [Latex("$k$"), "Benchmarks", "AEE", "Acc."], blocks)]
 
 
-def form_leave_one_out(table: Table, settings: PaperSettings) -> list[PaperTable]:
+def arrange_leave_one_out(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Table 10: trained on all benchmarks but one, by model."""
     rows: list[list[str]] = []
     for row in table.frame.iter_rows(named=True):
@@ -306,9 +325,10 @@ def form_leave_one_out(table: Table, settings: PaperSettings) -> list[PaperTable
     return [PaperTable(_finish_caption(caption, [Block(rows)]), ["l", "r", "r", "r"], headings, [Block(rows)])]
 
 
-def form_table(published: PublishedTable, table: Table, settings: PaperSettings) -> list[PaperTable]:
-    """The paper's form of a full table, which may have several parts; empty if it has no rows."""
+def arrange_as_published(published: PublishedTable, table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """A full table in the paper's layout, in one or several parts; empty if it has no rows."""
     if table.frame.is_empty():
         return []
-    parts: list[PaperTable] = load_function(published.form)(table, settings)
+    arrange = load_function(published.layout_function)
+    parts: list[PaperTable] = arrange(table, settings)
     return parts

@@ -86,15 +86,20 @@ def _place_name(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, dist
 
 def _list_boxes(pixel: np.ndarray, size: np.ndarray) -> np.ndarray:
     """The boxes (left, lower, right, upper) that a name of this size can have, (n_places, 4), nearest first."""
-    ways = np.concatenate([distance * _DIRECTIONS for distance in _DISTANCES])
-    middles: np.ndarray = pixel + ways + np.tile(_DIRECTIONS, (len(_DISTANCES), 1)) * size / 2
+    offsets = np.concatenate([distance * _DIRECTIONS for distance in _DISTANCES])
+    # A box is moved by half its size as well, so that its near side is at the distance.
+    middles: np.ndarray = pixel + offsets + np.tile(_DIRECTIONS, (len(_DISTANCES), 1)) * size / 2
     return np.concatenate([middles - size / 2, middles + size / 2], axis=1)
 
 
 def _compute_place_costs(
     places: np.ndarray, pixel: np.ndarray, point: int, markers: np.ndarray, bars: np.ndarray, frame: np.ndarray
 ) -> np.ndarray:
-    """The cost of each place of a name, ignoring the other names, (n_places,)."""
+    """The cost of each place of a name, ignoring the other names, (n_places,).
+
+    `places`, `markers` and `bars` are boxes (left, lower, right, upper); `pixel` is the name's point, and `point` that
+    point's index among `markers`. `frame` is the box of the axes.
+    """
     areas = np.prod(places[:, 2:] - places[:, :2], axis=1)
     other_markers = np.delete(markers, point, axis=0)
     crossed = [_CROSSING * _find_crossings(box, pixel, other_markers).sum() for box in places]
@@ -110,7 +115,11 @@ def _compute_place_costs(
 
 
 def _choose_places(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[np.ndarray]) -> np.ndarray:
-    """The index of the chosen place of each name."""
+    """The index of the chosen place of each name, (n_names,).
+
+    For each name, `places` has the boxes that it can have, (n_places, 4), and `costs` their costs without the other
+    names, (n_places,). `pixels` are the points, (n_names, 2).
+    """
     random = np.random.default_rng(_SEED)
     best, lowest_cost = np.zeros(len(places), dtype=int), np.inf
     for _ in range(_TRIES):
@@ -124,6 +133,7 @@ def _choose_places(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequ
                 break
         total = 0.0
         for name, place in enumerate(chosen):
+            # Each overlap is counted for both names, so half of it for each.
             total += costs[name][place] + _compute_overlap_costs(name, places, pixels, chosen)[place] / 2
         if total < lowest_cost:
             best, lowest_cost = chosen, total
@@ -133,7 +143,7 @@ def _choose_places(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequ
 def _compute_overlap_costs(
     name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray
 ) -> np.ndarray:
-    """The cost of each place of a name given the places of the others, (n_places,)."""
+    """The cost of each place of a name given the chosen places of the other names, (n_places,)."""
     boxes = np.array([candidates[place] for candidates, place in zip(places, chosen, strict=True)])
     other_boxes = np.delete(boxes, name, axis=0)
     over: np.ndarray = _OVER_NAME * _compute_overlaps(places[name], other_boxes).sum(axis=1)
@@ -163,7 +173,7 @@ def _find_nearest(box: np.ndarray, pixel: np.ndarray) -> np.ndarray:
 
 
 def _compute_overlaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The area of overlap of each box with each other box, (n_some, n_others)."""
+    """The area of overlap of each of the boxes `first` (n_first, 4) with each of `second`, (n_first, n_second)."""
     lower = np.maximum(first[:, None, :2], second[None, :, :2])
     upper = np.minimum(first[:, None, 2:], second[None, :, 2:])
     areas: np.ndarray = np.prod(np.maximum(upper - lower, 0), axis=2)
@@ -171,6 +181,7 @@ def _compute_overlaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _list_bar_boxes(axes: Axes, bars: Bars) -> np.ndarray:
+    """The boxes (left, lower, right, upper) that the bars cover, in pixels, (n_bars, 4)."""
     boxes = []
     for x, lower, upper in bars:
         low, high = axes.transData.transform([(x, lower), (x, upper)])

@@ -49,7 +49,7 @@ def collect_origins(provenance: Provenance, by: str) -> Origins:
     for key in keys:
         if key in _FILE_FACTS:
             continue
-        # The different values of each model's or benchmark's files.
+        # A list per model or benchmark: the distinct values in its files.
         values = [list(dict.fromkeys(settings.get(key, "") for settings in files)) for files in by_name.values()]
         if all(distinct == values[0] for distinct in values):
             if text := " / ".join(values[0]):
@@ -64,7 +64,7 @@ def collect_origins(provenance: Provenance, by: str) -> Origins:
 
 
 def _describe_conflicts(key: str, values: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield a line for each name, of a model or benchmark, whose files differ in this setting."""
+    """Yield a line for each model or benchmark with several values; `values` has the distinct ones by its name."""
     for name, distinct in values.items():
         if len(distinct) > 1:
             different = ", ".join(value or "empty" for value in distinct)
@@ -72,7 +72,7 @@ def _describe_conflicts(key: str, values: Mapping[str, Sequence[str]]) -> Iterat
 
 
 def describe_miscounts(benchmarks: Provenance, expected: Mapping[str, int | None]) -> tuple[str, ...]:
-    """A line for each benchmark whose source has a different number of items than published."""
+    """A line for each benchmark whose source has another number of items than `expected`, the published number."""
     lines = []
     for entry in benchmarks:
         published = expected.get(entry["benchmark"])
@@ -103,7 +103,7 @@ def _format_key(key: str) -> str:
 
 
 def describe_code_version() -> str:
-    """`1.0.0, commit 0123456789ab`, plus `with changes` for a changed tree; only the version without git."""
+    """`1.0.0, commit 0123456789ab`, plus `with changes` for a changed tree; without git only `1.0.0`."""
     commit = _run_git("rev-parse", "--short=12", "HEAD")
     if commit is None:
         return __version__

@@ -37,9 +37,11 @@ _OTHER_AEE = "the paper's .087 is not the .08 of its own Table 3 for the same gr
 
 
 def explain_difference(table: str, row: Mapping[str, Any]) -> str | None:
-    """Why a row of this table differs from the published one, if known; `row` has the published columns."""
+    """Why a row of this table differs from the published one; None if unknown. `row` has the published columns."""
     number = table.partition("_")[0]
-    match number, row.get("method") or row.get("setting") or row.get("group"):
+    # Each table has one of these columns at most.
+    name = row.get("method") or row.get("setting") or row.get("group")
+    match number, name:
         case ("3" | "8", "lntp"):
             return _LNTP
         case ("3" | "8", "mtp"):
@@ -52,7 +54,10 @@ def explain_difference(table: str, row: Mapping[str, Any]) -> str | None:
 
 
 def describe_basis(generations: Provenance, labels: Provenance) -> str:
-    """One line that names the models, weights, engines, judges and code behind this study's values."""
+    """One line that names the models, weights, engines, judges and code behind this study's values.
+
+    `generations` and `labels` are the provenances of all its files of these stages.
+    """
     models, engines = {}, set()
     for entry in generations:
         models[entry["model"]] = f"{entry['model']} ({_describe_weights(entry)})"
@@ -65,12 +70,15 @@ def describe_basis(generations: Provenance, labels: Provenance) -> str:
 
 
 def _describe_weights(entry: Mapping[str, Any]) -> str:
-    place = entry.get("weights") or (entry.get("api") or {}).get("model") or entry.get("source") or "unknown"
+    """`org/model at 0123456789ab`: a model's weights, its name behind an API, or its file of imported traces."""
+    api_model = (entry.get("api") or {}).get("model")
+    weights = entry.get("weights") or api_model or entry.get("source") or "unknown"
     commit = _find_first(entry, "commit", "revision")
-    return place if commit == "unknown" else f"{place} at {commit[:12]}"
+    return weights if commit == "unknown" else f"{weights} at {commit[:12]}"
 
 
 def _find_first(entry: Mapping[str, Any], *keys: str) -> str:
+    """The value of the first of the keys that has one, or "unknown"."""
     for key in keys:
         if entry.get(key):
             return str(entry[key])
@@ -106,21 +114,21 @@ _HEADINGS = {
 def compare_table(name: str, inputs: AccuracyTableInputs) -> Table | None:
     """Compare this study's values of the table `name` with the published ones, without rows that this study lacks.
 
-    Return None if nothing was published or the study runs none of the paper's models.
+    None if nothing was published or the study runs none of the paper's models.
     """
     published = TABLES[name].published
     if published is None or not list_compared_tables([name], inputs.domains["model"]):
         return None
-    study_values: pl.DataFrame = load_function(published.counterpart)(inputs)
+    study_values: pl.DataFrame = load_function(published.counterpart_function)(inputs)
     paper_values = read_published_values(published.file)
     if published.tables:
         paper_values = paper_values.filter(pl.col("table").is_in(published.tables))
     paper_values = paper_values.drop("table", strict=False).with_columns(pl.col("^k$").cast(pl.Int64))
-    order: Literal["left", "right"] = "left"
+    order: Literal["left", "right"] = "left"  # of the paper's rows
     if "benchmark" in paper_values.columns:
         study_values = _pivot_benchmarks(study_values)
         paper_values = _pivot_benchmarks(paper_values)
-        order = "right"
+        order = "right"  # of this study's models
     numbers = [
         column for column in paper_values.columns if column not in published.keys and column in study_values.columns
     ]
@@ -133,7 +141,7 @@ def compare_table(name: str, inputs: AccuracyTableInputs) -> Table | None:
 
 
 def _describe_responses(domains: pl.DataFrame) -> str:
-    """One line with the number of responses here and in the paper; a study may use only some of the items."""
+    """One line with the numbers of responses in this study (frame DOMAINS) and in the paper, which may differ."""
     models = format_count(domains["model"].n_unique(), "model")
     benchmarks = format_count(domains["benchmark"].n_unique(), "benchmark")
     return (
@@ -148,7 +156,10 @@ def _pivot_benchmarks(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _tabulate_differences(joined: pl.DataFrame, name: str, keys: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
-    """The keys, why values differ, and for each of `numbers` our value, the paper's and the difference."""
+    """The keys, why values differ, and for each of `numbers` this study's value, the paper's and the difference.
+
+    In `joined`, the column of a number is the paper's, and with the suffix `: ours` this study's.
+    """
     columns: list[pl.Expr | pl.Series] = [_format_names(joined[key]).alias(_HEADINGS[key]) for key in keys]
     reasons = [explain_difference(name, row) for row in joined.iter_rows(named=True)]
     if any(reasons):
@@ -160,13 +171,14 @@ def _tabulate_differences(joined: pl.DataFrame, name: str, keys: Sequence[str], 
         columns += [
             study_value.alias(heading),
             paper_value.alias(f"{heading}: paper"),
+            # 0.0 is added because a difference may be -0.0, which would be shown with its sign.
             ((study_value - paper_value).round(12) + 0.0).alias(f"{heading}: difference"),
         ]
     return joined.select(columns)
 
 
 def _format_names(values: pl.Series) -> pl.Series:
-    """The names in a column of published values, as the study's tables show them; the column says what they name."""
+    """The names in a key column of published values, as the study's tables show them."""
     match values.name:
         case "statistic":
             return values.replace_strict({key: feature.title for key, feature in CATALOGUE.items()})
@@ -176,6 +188,7 @@ def _format_names(values: pl.Series) -> pl.Series:
         case "configuration" | "factor":
             return values.str.to_titlecase()
         case "setting":
+            # "yes" and "no" stay, because they are settings of two factors.
             words = {code: word for word, code in LEVELS.items() if code not in ("yes", "no")}
             return values.replace(words)
         case "group":

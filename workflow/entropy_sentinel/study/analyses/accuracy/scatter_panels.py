@@ -60,10 +60,16 @@ def draw_panels(panels: Sequence[ModelPanel], legend_title: str, style: Style, c
 
     Only figures with titles and legends of their own have a narrow form.
     """
-    # A figure that has to fit a page has as many rows as columns at most.
-    columns = max(min(3, len(panels)), math.ceil(math.sqrt(len(panels))) if style.widths else 1)
-    width = 5.4 if len(panels) == 1 else 4.4 if columns == 2 else 3.8
-    width = style.width(width * columns, of_text=columns > 1) / columns
+    columns = min(3, len(panels))
+    if style.widths:
+        # A figure that has to fit a page has as many rows as columns at most.
+        columns = max(columns, math.ceil(math.sqrt(len(panels))))
+    preferred_width = 3.8
+    if len(panels) == 1:
+        preferred_width = 5.4
+    elif columns == 2:
+        preferred_width = 4.4
+    width = style.width(preferred_width * columns, of_text=columns > 1) / columns
     wide = _draw_figure(panels, legend_title, style, columns, width)
     narrow = _draw_figure(panels, legend_title, style, 1, _NARROW) if style.annotated else None
     return Drawing(wide, caption, narrow=narrow)
@@ -114,14 +120,16 @@ def _draw_legend(figure: Figure, entries: Mapping[str, Artist], title: str, styl
 def _count_legend_columns(n_entries: int, narrow: bool) -> int:
     if narrow:
         return 1 if n_entries <= 4 else 2
-    return 4 if n_entries > 4 else 3 if n_entries == 3 else 2
+    if n_entries > 4:
+        return 4
+    return 3 if n_entries == 3 else 2
 
 
 def _find_limits(panels: Sequence[ModelPanel]) -> tuple[float, float, bool]:
-    """The common lower and upper limit of all panels, and whether a domain has no true accuracy.
+    """The common lower and upper limit of all panels' axes, and whether a domain has no true accuracy.
 
-    The lower limit is zero or the lower end of a bar below it; the upper one a multiple of 0.1, less than 1 if nothing
-    is above it.
+    The lower limit is zero or the lower end of a bar below zero; the upper one is the multiple of 0.1 at or above all
+    values, between NEAREST_END and 1.
     """
     xs, ys, ends = [], [], []
     for panel in panels:
@@ -131,12 +139,19 @@ def _find_limits(panels: Sequence[ModelPanel]) -> tuple[float, float, bool]:
         for x, lower, upper in panel.bars:
             xs.append(x)
             ends += [lower, upper]
+    lower_limit = min([0.0, *ends])
+    # Rounded first, as 10 * 0.7 is slightly more than 7.
     tenths = math.ceil(round(10 * max(xs + ys + ends, default=1.0), 6))
-    return min([0.0, *ends]), min(1.0, max(NEAREST_END, tenths / 10)), UNLABELLED_X in xs
+    upper_limit = min(1.0, max(NEAREST_END, tenths / 10))
+    has_unlabelled = UNLABELLED_X in xs
+    return lower_limit, upper_limit, has_unlabelled
 
 
 def _draw_frame(axes: Axes, panel: ModelPanel, start: float, end: float, has_strip: bool, style: Style) -> None:
-    """Draw a panel with its diagonal; with `has_strip`, a grey strip at the left is for domains without labels."""
+    """Draw a panel with its diagonal, for accuracies from `start` to `end`.
+
+    With `has_strip`, it has a grey strip at the left, for domains without labels.
+    """
     axes.plot([0, end], [0, end], color="0.5", linestyle="--", linewidth=1, label="estimated = true", zorder=1)
     panel.draw(axes)
     limits = (start - BELOW, end * (1 + BEYOND))
@@ -161,49 +176,52 @@ _ROLE_STYLES: dict[str, dict[str, Any]] = {
 
 
 def figure_1_accuracies(inputs: AccuracyFigureInputs) -> Drawing:
-    """Draw estimated against true accuracy by domain, one model."""
+    """Draw estimated against true accuracy of each domain, for `figure_model` and the group `headline_group`."""
     group = find_training_group(inputs.groups, inputs.headline_group)
-    model_headlines = [
-        headline
-        for headline in build_headlines(inputs.estimates, inputs.sweep, group)
-        if headline.model == inputs.figure_model
-    ]
+    headlines = build_headlines(inputs.estimates, inputs.sweep, group)
+    # One result, or none if the group's estimates lack the model.
+    model_headlines = [headline for headline in headlines if headline.model == inputs.figure_model]
     return _draw_headlines(model_headlines, group, inputs.style)
 
 
 def figure_3_accuracies_by_model(inputs: AccuracyFigureInputs) -> Drawing:
-    """Draw estimated against true accuracy by domain, a panel for every model."""
+    """Draw estimated against true accuracy of each domain, for the group `headline_group`, a panel for every model."""
     group = find_training_group(inputs.groups, inputs.headline_group)
     return _draw_headlines(build_headlines(inputs.estimates, inputs.sweep, group), group, inputs.style)
 
 
 def _draw_headlines(headlines: Sequence[Headline], group: TrainingGroup, style: Style) -> Drawing:
+    """Draw a panel for each headline, which is the training group's result for one model."""
     if not headlines:
         return draw_empty("No results for this training group", style.label)
     panels = []
     for headline in headlines:
-        title = _write_title(headline, len(headlines) == 1, style)
+        title = _write_title(headline, is_single=len(headlines) == 1, style=style)
         draw = partial(_draw_points, headline=headline, style=style)
         panels.append(ModelPanel(title, draw, _list_named_points(headline, style)))
     trained = f"Estimator trained on {', '.join(map(style.benchmark, group.group.split('+')))}"
     caption = _write_caption(headlines)
     if not style.annotated:
-        notes = [
-            f"{style.model(headline.model)}: {_describe_errors(headline)}."
-            for headline in headlines
-            if len(headlines) == 1
-        ]
-        caption = " ".join([*notes, f"{trained}.", caption])
+        # The caption says what titles and legend do not.
+        caption = f"{trained}. {caption}"
+        if len(headlines) == 1:
+            caption = f"{style.model(headlines[0].model)}: {_describe_errors(headlines[0])}. {caption}"
     return draw_panels(panels, trained, style, caption)
 
 
 def _write_title(headline: Headline, is_single: bool, style: Style) -> str:
-    """A panel's title; one whose errors are in the caption needs the model's name only beside others."""
+    """A panel's title: the model's name, and its errors if the style has titles of its own.
+
+    Without these, a single panel has no title, because the caption names the model.
+    """
     name = style.model(headline.model)
-    return f"{name}\n{_describe_errors(headline)}" if style.annotated else "" if is_single else name
+    if style.annotated:
+        return f"{name}\n{_describe_errors(headline)}"
+    return "" if is_single else name
 
 
 def _describe_errors(headline: Headline) -> str:
+    """`AEE 0.071, rho 0.93 on unseen domains`."""
     score = headline.scores.get("held_out")
     if score is None or score.aee is None:
         return "no estimate of an unseen domain with labels"
@@ -218,44 +236,46 @@ def _draw_points(axes: Axes, headline: Headline, style: Style) -> None:
         if points:
             x, y = zip(*points, strict=True)
             axes.scatter(x, y, label=f"{ROLES[role]} domain", **_scale_marker(EDGE | marker_style, style))
-    marks = _list_unlabelled_points(headline)
-    if marks:
-        x, y = zip(*marks.values(), strict=True)
+    unlabelled_points = _list_unlabelled_points(headline)
+    if unlabelled_points:
+        x, y = zip(*unlabelled_points.values(), strict=True)
         axes.scatter(
             x, y, label="domain without labels: its estimate", **_scale_marker(EDGE | _UNLABELLED_STYLE, style)
         )
 
 
 def _scale_marker(marker_style: Mapping[str, Any], style: Style) -> dict[str, Any]:
+    """The keywords of `Axes.scatter` with the marker's area, `s`, in the style's scale."""
     return {**marker_style, "s": style.area(marker_style["s"])}
 
 
 def _list_named_points(headline: Headline, style: Style) -> dict[str, tuple[float, float]]:
-    points = {
-        row["benchmark"]: _get_point(row) for row in headline.domains if row["error"] is not None
-    } | _list_unlabelled_points(headline)
+    """The points of all domains with an estimate, (true, estimated), by the displayed names of the benchmarks."""
+    points = {row["benchmark"]: _get_point(row) for row in headline.domains if row["error"] is not None}
+    points |= _list_unlabelled_points(headline)
     return {style.benchmark(name): point for name, point in points.items()}
 
 
 def _get_point(row: dict[str, float]) -> tuple[float, float]:
+    """True and estimated accuracy of a labelled domain, from its row of ESTIMATES."""
     return row["true_accuracy"], row["estimated_on_labelled"]
 
 
 def _list_unlabelled_points(headline: Headline) -> dict[str, tuple[float, float]]:
-    """The points of unlabelled domains, in the strip for those without a true accuracy."""
-    marks = {}
+    """The points of unlabelled domains by benchmark: their place in the grey strip, and their estimate."""
+    points = {}
     for row in headline.unlabelled:
         if row["estimated_accuracy"] is not None:
-            marks[row["benchmark"]] = (UNLABELLED_X, row["estimated_accuracy"])
-    return marks
+            points[row["benchmark"]] = (UNLABELLED_X, row["estimated_accuracy"])
+    return points
 
 
 def _write_caption(headlines: Sequence[Headline]) -> str:
-    marked = any(_list_unlabelled_points(headline) for headline in headlines)
+    has_unlabelled = any(_list_unlabelled_points(headline) for headline in headlines)
     return (
         "Benchmarks used for training (orange squares, by their test split) and unseen domains (blue circles). "
         "On the dashed line the estimate is exact."
-        + (" Green triangles in the grey strip: estimates of domains without labels." if marked else "")
+        + (" Green triangles in the grey strip: estimates of domains without labels." if has_unlabelled else "")
     )
 
 
@@ -296,13 +316,17 @@ def figure_validation(inputs: AccuracyFigureInputs) -> Drawing:
 
 
 def _write_heading(validation: ModelValidation) -> str:
+    """A panel's title: model, verdict and errors, and those on whole benchmarks left out if these have kinds."""
     rho = "" if validation.headline_rho is None else f", rho {format_number(validation.headline_rho)}"
     first = f"{validation.model}: {validation.verdict}\nAEE {format_number(validation.recommended.aee)}{rho}"
     groups = validation.new_groups
-    return first if groups is None else f"{first}\nanother benchmark: {groups.verdict}, AEE {format_number(groups.aee)}"
+    if groups is None:
+        return first
+    return f"{first}\nanother benchmark: {groups.verdict}, AEE {format_number(groups.aee)}"
 
 
 def _draw_validation(axes: Axes, validation: ModelValidation) -> None:
+    """Draw the domains of one model with their intervals, the unlabelled ones in the grey strip."""
     unlabelled = (validation.unlabelled, _UNLABELLED_STYLE, "domain without labels: its estimate")
     for domains, marker_style, label in (*_group_labelled(validation), unlabelled):
         points = _list_estimated(domains)
@@ -316,7 +340,10 @@ def _draw_validation(axes: Axes, validation: ModelValidation) -> None:
 
 
 def _group_labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[DomainResult], dict[str, Any], str]]:
-    """The labelled domains, those of each benchmark if these have kinds, with their look and their name."""
+    """Yield labelled domains that look alike, the style of their marker, and their name in the legend.
+
+    If the domains are kinds of a benchmark's questions, those of each benchmark look alike, else all.
+    """
     if validation.new_groups is None:
         yield validation.left_out, _LABELLED_STYLE, "labelled domain, left out"
         return
@@ -326,11 +353,13 @@ def _group_labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[Doma
 
 
 def _list_validation_points(validation: ModelValidation) -> dict[str, tuple[float, float]]:
+    """The points that get a name, (true, estimated) by domain; kinds of a benchmark are too many to name."""
     labelled = () if validation.new_groups else validation.left_out
     return {point.domain: (point.x, point.y) for point in _list_estimated((*labelled, *validation.unlabelled))}
 
 
 def _list_bars(validation: ModelValidation) -> list[tuple[float, float, float]]:
+    """The intervals of the domains: position (true accuracy), lower and upper end."""
     return [
         (point.x, point.lower, point.upper) for point in _list_estimated((*validation.left_out, *validation.unlabelled))
     ]
@@ -357,11 +386,11 @@ def _list_estimated(domains: Iterable[DomainResult]) -> list[_Point]:
 
 
 def _write_validation_caption(validations: Sequence[ModelValidation]) -> str:
-    marked = any(validation.unlabelled for validation in validations)
-    kinds = any(validation.new_groups for validation in validations)
-    each = "Each kind of question of a benchmark" if kinds else "Each labelled domain (blue circles)"
+    has_unlabelled = any(validation.unlabelled for validation in validations)
+    has_kinds = any(validation.new_groups for validation in validations)
+    each = "Each kind of question of a benchmark" if has_kinds else "Each labelled domain (blue circles)"
     return (
         f"{each} as estimated by the recommended method fitted on the others. On the "
         f"dashed line the estimate is exact; bars are intervals at {LEVEL:.0%}."
-        + (" Green triangles in the grey strip: domains without labels." if marked else "")
+        + (" Green triangles in the grey strip: domains without labels." if has_unlabelled else "")
     )

@@ -20,8 +20,9 @@ _MAX_NAMED = 3
 
 
 def describe_failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> list[str]:
-    """Sentences that list missing estimates and estimators, and the reasons for null errors in SWEEP."""
-    lines, unfitted = [], []
+    """Sentences that list missing estimates and estimators, and the reasons for null errors in `sweep` (SWEEP)."""
+    lines: list[str] = []
+    unfitted: list[str] = []
     for validation in validations:
         for domain in (*validation.left_out, *validation.unlabelled):
             if domain.estimated is None:
@@ -69,6 +70,7 @@ def format_reasons(counts: Mapping[str, int]) -> str:
 
 
 def _name_estimators(rows: pl.DataFrame) -> str:
+    """The titles of the estimators in rows of SWEEP, or only their number if there are many."""
     names = sort_estimators(rows["estimator"].unique())
     return ", ".join(map(estimator_title, names)) if len(names) <= _MAX_NAMED else f"{len(names)} estimators"
 
@@ -83,12 +85,12 @@ Accuracies = Mapping[str, tuple[float, int]]
 
 @dataclass(frozen=True)
 class Advice:
-    """Advice for one model on one set of training domains, named by `what`.
+    """Advice for one model on one set of training domains; `what` names the set in words.
 
     `accuracy` is the set's weighted accuracy, null if the accuracy of a domain is unknown. `add` is the domain that
-    would bring `accuracy` closest to the middle of the range, null if `accuracy` is already in the range or no domain
-    helps. `with_it` is the accuracy with that domain added. If `to_label` is true, the domain is unlabelled and its
-    accuracy is an estimate.
+    would bring `accuracy` closest to the middle of the range from LOWEST to HIGHEST, null if `accuracy` is already in
+    the range or no domain helps. `with_it` is the accuracy with that domain added. If `to_label` is true, the domain is
+    unlabelled and its accuracy is an estimate.
     """
 
     model: str
@@ -143,15 +145,20 @@ def write_advice(domains: pl.DataFrame, validations: Collection[ModelValidation]
 def _advise_on_domains(
     model: str, what: str, names: Collection[str], accuracies: Accuracies, to_label: bool = False
 ) -> Advice:
-    """Advice on the training domains `names`; any other domain in `accuracies` may be added."""
+    """Advice on the training domains `names`; any other domain in `accuracies` may be added.
+
+    `to_label` says that those others are unlabelled, with estimated accuracies.
+    """
     if not names or any(name not in accuracies for name in names):
         return Advice(model, what, None)
     accuracy = _weigh_accuracies(accuracies, names)
+    # The set's accuracy with one more domain, by that domain.
     extended = {name: _weigh_accuracies(accuracies, [*names, name]) for name in accuracies if name not in names}
     nearest = min(extended, key=lambda name: abs(extended[name] - _MIDDLE), default=None)
-    if LOWEST <= accuracy <= HIGHEST or nearest is None or abs(extended[nearest] - _MIDDLE) >= abs(accuracy - _MIDDLE):
+    is_inside = LOWEST <= accuracy <= HIGHEST
+    if is_inside or nearest is None or abs(extended[nearest] - _MIDDLE) >= abs(accuracy - _MIDDLE):
         return Advice(model, what, accuracy)
-    return Advice(model, what, accuracy, nearest, extended[nearest], to_label)
+    return Advice(model, what, accuracy, add=nearest, with_it=extended[nearest], to_label=to_label)
 
 
 def _weigh_accuracies(accuracies: Accuracies, names: Collection[str]) -> float:

@@ -44,7 +44,7 @@ def compute_spread(values: pl.Series) -> tuple[float | None, float | None]:
     Both are null if no value is left; the range is also null if there are fewer than `_FEWEST_FOR_IQR`.
     """
     present = values.drop_nulls().to_numpy()
-    if not len(present):
+    if len(present) == 0:
         return None, None
     return median_value(present), interquartile_range(present) if len(present) >= _FEWEST_FOR_IQR else None
 
@@ -55,7 +55,7 @@ def sort_nulls_last(error: float | None) -> tuple[bool, float]:
 
 
 def select_fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
-    """The configurations' rows for groups of at most LARGEST_K benchmarks on which all 48 were run."""
+    """The configurations' rows of the models and groups on which all 48 were run, up to LARGEST_K benchmarks."""
     rows = sweep.filter(pl.col("estimator").is_in(CONFIGURATION_NAMES), pl.col("k") <= LARGEST_K)
     n_configurations = pl.col("estimator").n_unique().over("model", "group")
     return rows.filter(n_configurations == len(CONFIGURATION_NAMES))
@@ -67,20 +67,20 @@ def list_distinct(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def drop_small_rho(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Set rho to null, with the reason, in rows over fewer than FEWEST_FOR_RHO domains."""
+    """The sweep with rho null, and its reason, in rows over fewer than FEWEST_FOR_RHO domains."""
     small = (pl.col("n_domains") < FEWEST_FOR_RHO) & pl.col("rho").is_not_null()
     reason = pl.format(f"only {{}} domains, but a headline needs {FEWEST_FOR_RHO} (see sweep.parquet)", "n_domains")
     return sweep.with_columns(rho=pl.when(~small).then("rho"), reason=pl.when(small).then(reason).otherwise("reason"))
 
 
 def index_by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
-    """The rows by (model, group, estimator, scope)."""
+    """The rows of a frame SWEEP by (model, group, estimator, scope)."""
     keys = sweep.select("model", "group", "estimator", "scope").rows()
     return dict(zip(keys, sweep.rows(named=True), strict=True))
 
 
 def select_simple_estimators(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFrame, dict[str, str]]:
-    """The results of a group's own configuration and of the simple estimators, and all titles by name.
+    """The results of a group's configuration ("Default") and of the simple estimators, and their titles by name.
 
     Simple estimators are those outside the 48 configurations: first the paper's nine baselines in the order of its
     Table 8, then any others that were run, in the order of the catalogue.
@@ -100,12 +100,14 @@ def compute_group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl
     A group's accuracy, in [0, 1], is the mean over its benchmarks of their mean accuracy over models, weighted by
     their numbers of responses (the largest over models). It is null if a benchmark has no accuracy.
     """
+    # Over models. Benchmarks without an accuracy are in `counts`, but not in `accuracies`.
     means = domains.group_by("benchmark").agg(pl.col("accuracy").mean(), n=pl.col("n_responses").max())
     accuracies = dict(means.drop_nulls("accuracy").select("benchmark", "accuracy").iter_rows())
     counts = dict(means.select("benchmark", "n").iter_rows())
     rows = []
     for group in sorted(set(groups)):
-        accuracy, benchmarks = None, group.split("+")
+        benchmarks = group.split("+")
+        accuracy = None
         if set(benchmarks) <= accuracies.keys():
             n_correct = sum(accuracies[name] * counts[name] for name in benchmarks)
             accuracy = n_correct / sum(counts[name] for name in benchmarks)

@@ -37,16 +37,18 @@ def table_1_auroc(inputs: AccuracyTableInputs) -> Table:
 
 
 def table_6_auroc_further_models(inputs: AccuracyTableInputs) -> Table:
-    """Tabulate the same as Table 1 for all models outside `auroc_models`."""
+    """Tabulate the AUROC of the features as in Table 1, for all models outside `auroc_models`."""
     return _tabulate_auroc(inputs.auroc.filter(~pl.col("model").is_in(inputs.auroc_models)), inputs.auroc_benchmarks)
 
 
 def _tabulate_auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
+    """A row for each model and signal, with AUROC and interval on each benchmark; `auroc` is a frame AUROC."""
     signals = list_signals(auroc)
     auroc = auroc.filter(pl.col("benchmark").is_in(benchmarks))
     cells = {(row["model"], row["feature"], row["benchmark"]): row for row in auroc.iter_rows(named=True)}
     present = [name for name in benchmarks if name in set(auroc["benchmark"])]
     rows: list[dict[str, Any]] = []
+    # What is shown for a null AUROC, by row number and column.
     classes: dict[tuple[int, str], str] = {}
     for model, (key, signal) in product(list_distinct(auroc, "model"), signals.items()):
         row = {"Model": model, "Statistic": signal.title}
@@ -71,6 +73,7 @@ def _tabulate_auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
 
 
 def _list_auroc_headings(benchmark: str) -> tuple[str, str, str]:
+    """The columns of a benchmark's AUROC and of its interval's ends."""
     return benchmark, f"{benchmark}: from", f"{benchmark}: to"
 
 
@@ -88,6 +91,7 @@ def list_one_class_notes(auroc: pl.DataFrame) -> list[str]:
     lines = []
     for row in nulls.iter_rows(named=True):
         names = [row["model"], row["benchmark"]]
+        # All features lack an AUROC for the same reason, so only a signal of another family is named.
         if row["feature"] not in FEATURES:
             names.append(SIGNALS[row["feature"]].title)
         counts = f"{row['n_correct']} correct, {row['n_incorrect']} incorrect"
@@ -106,7 +110,7 @@ def table_7_by_model_further_groups(inputs: AccuracyTableInputs) -> Table:
 
 
 def _tabulate_groups(inputs: AccuracyTableInputs, chosen: Sequence[TrainingGroup]) -> Table:
-    """A row for each model: AEE and rho of each group's own estimator, on all and on unseen domains."""
+    """A row for each model: AEE and rho of the estimator of each `chosen` group, on all and on unseen domains."""
     sweep = inputs.sweep
     wanted = pl.DataFrame(
         [(group.group, group.estimator) for group in chosen],
@@ -135,7 +139,10 @@ def _tabulate_groups(inputs: AccuracyTableInputs, chosen: Sequence[TrainingGroup
 
 
 def table_8_simple_estimators_by_model(inputs: AccuracyTableInputs) -> Table:
-    """Tabulate the default and every simple estimator per model, Extremes in the paper."""
+    """Tabulate the default and every simple estimator per model, for the group `headline_group`.
+
+    The paper's table is for its group Extremes.
+    """
     group = find_training_group(inputs.groups, inputs.headline_group)
     picked, titles = select_simple_estimators(inputs.sweep, group)
     cells = index_by_key(picked)

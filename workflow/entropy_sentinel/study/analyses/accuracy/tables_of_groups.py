@@ -27,7 +27,7 @@ from entropy_sentinel.study.analyses.display_names import SCOPE_NOTE, SCOPES, fi
 
 
 def _compute_spreads(rows: pl.DataFrame) -> dict[str, float | None]:
-    """Median and IQR of AEE and rho, for each scope, by their headings."""
+    """Median and IQR of AEE and rho over rows of SWEEP, for each scope, by headings such as `Median AEE, unseen`."""
     spreads = {}
     for scope, measure in product(SCOPES, MEASURES):
         heading = f"{MEASURES[measure]}, {SCOPES[scope]}"
@@ -36,6 +36,7 @@ def _compute_spreads(rows: pl.DataFrame) -> dict[str, float | None]:
     return spreads
 
 
+# Also for a table without rows.
 _SPREAD_HEADINGS = list(_compute_spreads(SWEEP.frame([])))
 
 
@@ -74,7 +75,7 @@ def table_5_design_choices(inputs: AccuracyTableInputs) -> Table:
 
 
 def list_design_choices() -> dict[str, dict[str, list[str]]]:
-    """For each factor and setting of Table 5 the names of the configurations that have it."""
+    """The names of the configurations that have a setting of Table 5, by factor and then by setting."""
     choices: dict[str, dict[str, list[str]]] = {
         "Classifier": {},
         "Calibration": {},
@@ -102,6 +103,7 @@ def table_4_by_size(inputs: AccuracyTableInputs) -> Table:
         "Default": small.filter(pl.col("estimator") == inputs.default),
     }
     sizes = sorted(set(small["k"]))
+    # The default is also one of the 48 configurations.
     source_rows = pl.concat(sources.values()).unique(maintain_order=True)
     rows, notes = [], []
     for source_title, source in sources.items():
@@ -139,17 +141,21 @@ def table_9_best_and_worst_groups(inputs: AccuracyTableInputs) -> Table:
     rows = []
     for (k, group), part in default_rows.filter(has_all_models).group_by("k", "group"):
         row: dict[str, Any] = {"Rank": "", "k": k, "Training group": group}
+        # All domains first, by which the groups are ranked.
         for scope in reversed(SCOPES):
             aee = part.filter(pl.col("scope") == scope)["aee"]
             row[f"Median AEE, {SCOPES[scope]}"], row[f"IQR, {SCOPES[scope]}"] = compute_spread(aee)
         over_all = swept.filter(pl.col("group") == group, pl.col("scope") == "all")["aee"]
-        row["Median AEE, all, 48 configurations"] = compute_spread(over_all)[0]
+        median, _ = compute_spread(over_all)
+        row["Median AEE, all, 48 configurations"] = median
         row["Weighted accuracy"] = accuracies[group]
         rows.append(row)
     incomplete = default_rows.filter(~has_all_models)["group"].n_unique()
+    names = ["Rank", "k", "Training group"]
+    numbers = list(rows[0])[len(names) :] if rows else []
     return Table(
         "Of each size k, by the default estimator's median AEE over models.",
-        number_frame(_rank_groups(rows), ["Rank", "k", "Training group"], list(rows[0])[3:] if rows else []),
+        number_frame(_rank_groups(rows), names, numbers),
         (
             f"Ranked by the column Median AEE, all. Default: {inputs.default}.",
             SCOPE_NOTE,
@@ -162,12 +168,15 @@ def table_9_best_and_worst_groups(inputs: AccuracyTableInputs) -> Table:
 
 
 def _rank_groups(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of least and largest median per k, best first; equal medians in alphabetical order."""
+    """The rows of the least and the largest median per k, with their `Rank`: the best ones first, then the worst.
+
+    Equal medians are in alphabetical order of the groups. The only group of its size is neither best nor worst.
+    """
     scored = [row for row in rows if row["Median AEE, all"] is not None]
     scored.sort(key=lambda row: (row["k"], row["Median AEE, all"], row["Training group"]))
     ranked: dict[str, list[dict[str, Any]]] = {"best": [], "worst": [], "only one": []}
-    for _, size in groupby(scored, itemgetter("k")):
-        first, *rest = size
+    for _, rows_of_size in groupby(scored, itemgetter("k")):
+        first, *rest = rows_of_size
         ranked["best" if rest else "only one"].append(first)
         ranked["worst"] += rest[-1:]
     chosen = []

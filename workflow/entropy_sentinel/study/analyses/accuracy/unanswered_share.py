@@ -12,8 +12,8 @@ from entropy_sentinel.formatting.text_format import format_number
 class UnansweredDomain:
     """One domain of one model with `n_unanswered` of its `n` responses without a final answer.
 
-    `setting` is the judge's key `unanswered`. `if_incorrect` and `if_unlabelled` are the share of correct labels with
-    either setting; null without a label.
+    `setting` is the judge's setting `unanswered`: whether such responses are `incorrect` or `unlabelled`.
+    `if_incorrect` and `if_unlabelled` are the accuracy with either setting; null without a label.
     """
 
     model: str
@@ -29,15 +29,15 @@ def list_unanswered_domains(domains: pl.DataFrame) -> Iterator[UnansweredDomain]
     """Yield the domains of a frame DOMAINS that have responses without a final answer."""
     for row in domains.filter(pl.col("n_unanswered") > 0).iter_rows(named=True):
         n_correct, n_incorrect = row["n_correct"], row["n_incorrect"]
-        n_counted = row["n_unanswered_incorrect"]
+        n_counted = row["n_unanswered_incorrect"]  # those that are already part of n_incorrect
         yield UnansweredDomain(
             row["model"],
             row["benchmark"],
-            row["n_responses"],
-            row["n_unanswered"],
-            "incorrect" if n_counted else "unlabelled",
-            _compute_share(n_correct, n_incorrect + row["n_unanswered"] - n_counted),
-            _compute_share(n_correct, n_incorrect - n_counted),
+            n=row["n_responses"],
+            n_unanswered=row["n_unanswered"],
+            setting="incorrect" if n_counted else "unlabelled",
+            if_incorrect=_compute_share(n_correct, n_incorrect + row["n_unanswered"] - n_counted),
+            if_unlabelled=_compute_share(n_correct, n_incorrect - n_counted),
         )
 
 
@@ -46,12 +46,13 @@ def _compute_share(n_correct: int, n_incorrect: int) -> float | None:
 
 
 def summarise_unanswered(domains: Sequence[UnansweredDomain]) -> list[str]:
-    """A sentence on the domains of each setting, with the largest difference of an accuracy."""
-    return [
-        _write_sentence(setting, part)
-        for setting in ("unlabelled", "incorrect")
-        if (part := [domain for domain in domains if domain.setting == setting])
-    ]
+    """A sentence on the domains of each setting that occurs, with the largest difference of an accuracy."""
+    sentences = []
+    for setting in ("unlabelled", "incorrect"):
+        matching_domains = [domain for domain in domains if domain.setting == setting]
+        if matching_domains:
+            sentences.append(_write_sentence(setting, matching_domains))
+    return sentences
 
 
 def _write_sentence(setting: str, domains: Sequence[UnansweredDomain]) -> str:

@@ -24,10 +24,11 @@ class AgreementReportSettings(ExhibitSettings):
 def write_report(
     pairs: str, errors: str, tables: Sequence[str], settings: AgreementReportSettings, page: str, summary: str
 ) -> None:
-    """Write the page and the summary."""
-    agreements, measured = PAIRS.read(pairs), ERRORS.read(errors)
+    """Write the page and the summary, from the files `pairs` (PAIRS) and `errors` (ERRORS)."""
+    pair_rows = PAIRS.read(pairs)
+    error_rows = ERRORS.read(errors)
     lines = describe_own_judges(settings["own_judges"])
-    text = write_summary(agreements, measured, settings["groups"], settings["headline_group"])
+    text = write_summary(pair_rows, error_rows, settings["groups"], settings["headline_group"])
     text += "".join(f"\n{line}\n" for line in lines)
     group = find_training_group(settings["groups"], settings["headline_group"])
     save_report(
@@ -38,15 +39,18 @@ def write_report(
         title="Agreement of judges",
         label=settings["label"],
         tables=tables,
-        sentences=[*describe_pairs(agreements), *lines],
+        sentences=[*describe_pairs(pair_rows), *lines],
         group=group,
         headings=_HEADINGS,
-        rows=list_error_rows(measured, group.group),
+        rows=list_error_rows(error_rows, group.group),
     )
 
 
 def write_summary(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headline_group: str) -> str:
-    """The summary as text: agreement of every two judges, and errors of estimates under each one's labels."""
+    """The summary as text: agreement of every two judges, and errors of estimates under each judge's labels.
+
+    `pairs` is a frame PAIRS, `errors` a frame ERRORS; the errors are those of the group that `headline_group` names.
+    """
     group = find_training_group(groups, headline_group)
     rows = list_error_rows(errors, group.group)
     parts = [
@@ -60,7 +64,7 @@ def write_summary(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, hea
 
 
 def describe_own_judges(judges: Mapping[str, str]) -> list[str]:
-    """One sentence for every benchmark that no two judges have labelled, from its own judge."""
+    """One sentence for every benchmark that has its own judge, so that no other labels it; `judges` by benchmark."""
     lines = []
     for benchmark, judge in judges.items():
         lines.append(f"{benchmark} is not compared, because only its own judge, {judge}, labels it.")
@@ -68,7 +72,7 @@ def describe_own_judges(judges: Mapping[str, str]) -> list[str]:
 
 
 def describe_pairs(pairs: pl.DataFrame) -> list[str]:
-    """One sentence for every two judges, over all models and domains."""
+    """One sentence for every two judges, over all models and domains; `pairs` is a frame PAIRS."""
     overall = pairs.filter(pl.col("model").is_null(), pl.col("benchmark").is_null())
     return [_describe_pair(row) for row in overall.iter_rows(named=True)]
 
@@ -96,7 +100,7 @@ def _format_with_interval(row: Mapping[str, Any], name: str) -> str:
 
 
 def list_error_rows(errors: pl.DataFrame, group: str) -> Sequence[Sequence[str]]:
-    """The cells under `_HEADINGS` for one training group."""
+    """The cells under `_HEADINGS` for the training group with the id `group`; `errors` is a frame ERRORS."""
     cells = []
     for row in errors.filter(pl.col("group") == group).sort("model", maintain_order=True).iter_rows(named=True):
         best = "-" if row["best"] is None else estimator_title(row["best"])

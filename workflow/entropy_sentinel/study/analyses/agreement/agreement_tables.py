@@ -1,4 +1,7 @@
-"""The tables of the catalogue. Agreement, accuracies and AEE are shares in [0, 1]; kappa and rho are in [-1, 1]."""
+"""The tables declared in agreement_exhibits.py.
+
+Agreement, accuracies and AEE are shares in [0, 1]; kappa and rho are in [-1, 1].
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -80,7 +83,7 @@ def table_agreement(inputs: AgreementTableInputs) -> Table:
 
 
 def table_errors(inputs: AgreementTableInputs) -> Table:
-    """Tabulate AEE and rho of each group's own estimator and of the best estimator, under each judge's labels."""
+    """Tabulate AEE and rho of each training group's estimator and of its best one, under each judge's labels."""
     groups = list_training_groups(inputs.groups)
     titles = {group.group: group.title for group in groups}
     names = {name: estimator_title(name) for name in inputs.errors["best"].drop_nulls().unique()}
@@ -116,6 +119,7 @@ def table_accuracies(inputs: AgreementTableInputs) -> Table:
     group = find_training_group(inputs.groups, inputs.headline_group)
     rows = inputs.judged.filter(group=group.group)
     judges = rows["judge"].unique(maintain_order=True).to_list()
+    # A row for each domain, to which each judge's columns are added.
     wide = rows.select("model", "benchmark", "role").unique(maintain_order=True)
     for judge in judges:
         judge_columns = rows.filter(judge=judge).select(

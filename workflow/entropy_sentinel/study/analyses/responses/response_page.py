@@ -29,7 +29,8 @@ TEMPLATE = Path(__file__).with_name("responses.html.j2")
 class PageFiles(TypedDict):
     """Files of one model's page: a path for each benchmark, and scores of one path or none.
 
-    `asked` are the files of the pass `forced_answer`, empty if the study does not run it.
+    `asked` are the files of the pass `forced_answer`, in which the model is asked again about its responses; empty if
+    the study does not run it.
     """
 
     observations: str
@@ -41,7 +42,7 @@ class PageFiles(TypedDict):
 
 
 class PageSettings(TypedDict):
-    """Settings of one model's page; the P(correct) of `estimator` is preferred."""
+    """Settings of one model's page, which shows the P(correct) of `estimator`, or of another one if it is not kept."""
 
     label: str
     model: str
@@ -63,10 +64,12 @@ def write_page(files: PageFiles, benchmarks: Sequence[str], settings: PageSettin
     scores = SCORES.read(scores_file).filter(pl.col("estimator") == estimator) if scores_file else SCORES.frame([])
     observations = OBSERVATIONS.read(files["observations"])
     passes: Sequence[str | None] = files.get("asked") or [None] * len(benchmarks)
-    domains, has_texts = [], True
+    domains = []
+    has_texts = True  # whether the texts of all tokens are known
     for name, items, traces, labels, pass_file in zip(
         benchmarks, files["benchmarks"], files["generations"], files["labels"], passes, strict=True
     ):
+        # The kinds of each response, such as "wrong but certain".
         chosen = choose_responses(observations.filter(pl.col("benchmark") == name), scores, settings["per_kind"])
         responses = read_responses(
             ResponseFiles(items, traces, labels, scores_file, pass_file),
@@ -77,8 +80,10 @@ def write_page(files: PageFiles, benchmarks: Sequence[str], settings: PageSettin
         )
         domains.append((name, [(response, chosen[response.item_id, response.sample]) for response in responses]))
         has_texts = has_texts and all(response.has_token_texts for response in responses)
-    missing = None if has_texts else TokenTexts(read_provenance(files["generations"][0])).missing
-    content = render_page(settings["label"], settings["model"], estimator, domains, missing, settings["alternatives"])
+    reason_without_texts = None if has_texts else TokenTexts(read_provenance(files["generations"][0])).missing
+    content = render_page(
+        settings["label"], settings["model"], estimator, domains, reason_without_texts, settings["alternatives"]
+    )
     write_whole(page, content)
 
 
@@ -92,7 +97,8 @@ def render_page(
 ) -> str:
     """Render the page as HTML; `domains` are names of benchmarks with their responses and each response's kinds.
 
-    `no_texts` says why the tokens have no texts; null if they have texts.
+    The kinds are those of `response_traces.choose_responses`. `no_texts` says why the tokens have no texts; None if
+    they have texts. `alternatives` is the number of likely tokens shown for each token.
     """
     all_responses = [response for _, responses in domains for response, _ in responses]
     return render(

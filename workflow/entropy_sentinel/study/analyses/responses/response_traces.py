@@ -29,7 +29,10 @@ _ANSWER_NAMES = {"own": "its own answer", "reference": "the reference", "none": 
 
 @dataclass(frozen=True)
 class EntropyCurve:
-    """H(t) in bits at `positions` t of the T - 1 tokens before the answer's last one, and its area."""
+    """The entropy H(t) in bits at `positions` t of the T - 1 tokens before the answer's last one.
+
+    `eas` is the area under the curve, `tokens_to_answer` is T. `answer` is the inserted answer, a key of _ANSWER_NAMES.
+    """
 
     answer: str
     text: str | None
@@ -69,7 +72,10 @@ class EntropyCurve:
 
 
 def read_trajectories(path: str | Path | None, items: Iterable[str]) -> dict[tuple[str, int], list[EntropyCurve]]:
-    """Read the trajectories of responses to `items` from a file of the pass `forced_answer`; empty without a file."""
+    """The curves of responses to `items`, by item and sample, one for each inserted answer; empty without a file.
+
+    `path` is a file FORCED_ANSWERS: an answer was inserted after each token, and its entropy measured.
+    """
     if path is None:
         return {}
     columns = [*SAMPLE, "answer", "answer_text", "eas", "tokens_to_answer", "positions", "entropies"]
@@ -144,7 +150,8 @@ def read_responses(
 ) -> list[AnnotatedResponse]:
     """The responses `wanted` that exist, in that order.
 
-    P(correct) is that of `estimator` (`find_estimator`). Raises DamagedFileError and ContractError, as contracts do.
+    Each has at most `most_tokens` tokens, without those in the middle, and `alternatives` likely tokens for each.
+    P(correct) is that of `estimator`. Raises DamagedFileError and ContractError, as contracts do.
     """
     wanted = list(wanted)
     ids = pl.Series([item for item, _ in wanted], dtype=pl.String).unique().implode()
@@ -188,14 +195,17 @@ def _index_rows(frame: pl.DataFrame) -> dict[ResponseKey, dict[str, Any]]:
 
 
 def find_estimator(scores: str | Path | None, preferred: str | None) -> str | None:
-    """The estimator whose P(correct) is used: the preferred one, else the file's first; null without one."""
+    """The estimator whose P(correct) is used: the preferred one if the file has it, else the file's first.
+
+    `scores` is a file SCORES; None without a file or an estimator in it.
+    """
     if scores is None:
         return None
     names = SCORES.read(scores, ["estimator"])["estimator"].unique(maintain_order=True).to_list()
     return preferred if preferred in names else next(iter(names), None)
 
 
-# Kinds of responses: which labels (null for any), and whether the most certain come first.
+# Kinds of responses: their label (None for any), and whether the most certain come first.
 KINDS: dict[str, tuple[bool | None, bool]] = {
     "most certain": (None, True),
     "least certain": (None, False),
@@ -205,28 +215,30 @@ KINDS: dict[str, tuple[bool | None, bool]] = {
 
 
 def choose_responses(observations: pl.DataFrame, scores: pl.DataFrame, per_kind: int) -> dict[ResponseKey, list[str]]:
-    """Responses of one model and benchmark, each with the kinds that it is one of, in the order of KINDS.
+    """Up to `per_kind` responses of each kind in KINDS, such as "wrong but certain", each with all its kinds.
 
-    `observations` are rows of OBSERVATIONS, `scores` rows of SCORES of one estimator. Certainty is P(correct); ties,
-    and responses without scores, are ordered by LNTP, the geometric mean of the tokens' probabilities. Responses
-    without features are not candidates. If no response has features, for example because the engine returns no
-    log-probabilities, the choice depends only on the labels.
+    They are of one model and benchmark. `observations` are rows of OBSERVATIONS, `scores` rows of SCORES of one
+    estimator. Certainty is P(correct); ties, and responses without scores, are ordered by LNTP, the geometric mean of
+    the tokens' probabilities. Responses without features are not candidates. If no response has features, for example
+    because the engine returns no log-probabilities, the choice depends only on the labels.
     """
     rows = observations.filter(pl.col("feature_reason").is_null())
     if rows.is_empty():
         return _choose_by_label(observations, per_kind)
     rows = rows.join(scores.select(*RESPONSE, "p"), on=RESPONSE, how="left", maintain_order="left")
     chosen: dict[ResponseKey, list[str]] = {}
-    for kind, (label, certain) in KINDS.items():
+    for kind, (label, most_certain_first) in KINDS.items():
         candidates = rows if label is None else rows.filter(pl.col("label") == label)
-        first = candidates.sort("p", "lntp", *SAMPLE, descending=[certain, certain, False, False])
-        for response_key in first.head(per_kind).select(SAMPLE).iter_rows():
+        ordered = candidates.sort(
+            "p", "lntp", *SAMPLE, descending=[most_certain_first, most_certain_first, False, False]
+        )
+        for response_key in ordered.head(per_kind).select(SAMPLE).iter_rows():
             chosen.setdefault(response_key, []).append(kind)
     return chosen
 
 
 def _choose_by_label(observations: pl.DataFrame, per_kind: int) -> dict[ResponseKey, list[str]]:
-    """The first responses of each label."""
+    """The first `per_kind` responses of each label; their kind is "right", "wrong" or "no label"."""
     chosen: dict[ResponseKey, list[str]] = {}
     for kind, label in {"right": True, "wrong": False, "no label": None}.items():
         candidates = observations.filter(pl.col("label").eq_missing(label)).sort(SAMPLE)

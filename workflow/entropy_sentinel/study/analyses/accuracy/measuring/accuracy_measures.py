@@ -39,32 +39,41 @@ def write_domains(observations: Sequence[str], models: Sequence[str], auroc_outp
 
 
 def compute_auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """The rows of contract AUROC for one domain, over its rows with a label, features and the signal."""
+    """Yield the row of contract AUROC of each signal, from the observations of one model and domain.
+
+    It is over the responses with a label, features and the signal.
+    """
     usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
-    labels, items = usable["label"].to_numpy(), item_numbers(usable)
+    labels = usable["label"].to_numpy()
+    # Samples of one item are similar, which the interval accounts for.
+    items = item_numbers(usable)
     for name, signal in SIGNALS.items():
         if name not in usable.columns:
             continue
         values = usable[name].to_numpy()
         is_finite = np.isfinite(values)
-        correct = labels[is_finite]
+        is_correct = labels[is_finite]
+        auroc = measure_auroc_interval(
+            values[is_finite], is_correct, larger_is_confident=signal.confident, items=items[is_finite]
+        )
         yield {
             **_get_domain(observations),
             "feature": name,
-            **measure_auroc_interval(values[is_finite], correct, signal.confident, items[is_finite])._asdict(),
-            "n_correct": int(correct.sum()),
-            "n_incorrect": int((~correct).sum()),
+            **auroc._asdict(),
+            "n_correct": int(is_correct.sum()),
+            "n_incorrect": int((~is_correct).sum()),
         }
 
 
 def build_domain_row(observations: pl.DataFrame) -> dict[str, Any]:
-    """The row of contract DOMAINS for one domain of one model."""
+    """The row of contract DOMAINS, from the observations of one model and domain."""
     label = observations["label"]
     featureless = observations["feature_reason"].is_not_null()
     usable = observations.filter(label.is_not_null() & ~featureless)
-    cut_off, whole = observations.filter(CUT_OFF), usable.filter(~CUT_OFF)
-    questions = count_ambiguous_questions(observations)
-    unanswered = observations.filter(pl.col("label_reason").is_in([cause.value for cause in NoAnswer]))["label"]
+    truncated = observations.filter(CUT_OFF)
+    # The number of ambiguous questions and of all, or None without several samples of an item.
+    question_counts = count_ambiguous_questions(observations)
+    unanswered_labels = observations.filter(pl.col("label_reason").is_in([cause.value for cause in NoAnswer]))["label"]
     label_reasons = observations.filter(label.is_null())["label_reason"]
     reasons = pl.concat([label_reasons, observations["feature_reason"]]).drop_nulls()
     return {
@@ -74,18 +83,18 @@ def build_domain_row(observations: pl.DataFrame) -> dict[str, Any]:
         "n_incorrect": (~label).sum(),
         "n_unlabelled": label.null_count(),
         "n_featureless": featureless.sum(),
-        "n_truncated": len(cut_off),
-        "n_truncated_correct": cut_off["label"].sum(),
-        "n_truncated_incorrect": (~cut_off["label"]).sum(),
+        "n_truncated": len(truncated),
+        "n_truncated_correct": truncated["label"].sum(),
+        "n_truncated_incorrect": (~truncated["label"]).sum(),
         "mean_tokens": observations["n_tokens"].mean(),
         "accuracy": usable["label"].mean(),
-        "accuracy_whole": whole["label"].mean(),
+        "accuracy_whole": usable.filter(~CUT_OFF)["label"].mean(),
         **summarise_top_k(observations, "feature_reason"),
         "reasons": json.dumps(dict(sorted(reasons.value_counts().iter_rows()))),
-        "n_ambiguous": None if questions is None else questions[0],
-        "n_questions": None if questions is None else questions[1],
-        "n_unanswered": len(unanswered),
-        "n_unanswered_incorrect": (~unanswered).sum(),
+        "n_ambiguous": None if question_counts is None else question_counts[0],
+        "n_questions": None if question_counts is None else question_counts[1],
+        "n_unanswered": len(unanswered_labels),
+        "n_unanswered_incorrect": (~unanswered_labels).sum(),
     }
 
 
@@ -110,14 +119,19 @@ def compute_sweep(estimates: pl.DataFrame) -> pl.DataFrame:
     The estimate on a domain's labelled rows is compared with the share of correct ones among the same rows.
     """
     scopes = pl.concat([_evaluate_scope(estimates, scope).with_row_index("place") for scope in SCOPES])
+    # The rows of both scopes for one model, group and estimator follow each other.
     frame = scopes.sort("place", maintain_order=True)
     frame = frame.with_columns(k=pl.col("group").str.count_matches("+", literal=True) + 1)
     return frame.select(pl.col(name).cast(dtype) for name, dtype in SWEEP.schema.items())
 
 
 def _evaluate_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
-    """The errors of every model, group and estimator over the domains of a scope, which may be empty."""
+    """The errors of every model, group and estimator over the domains of a scope, which may be empty.
+
+    The columns are those of SWEEP but `k`.
+    """
     by = ("model", "group", "estimator")
+    # Whether a domain counts in this scope; estimates on others become null.
     counts = pl.lit(True) if scope == "all" else pl.col("role") == "held_out"
     domains = estimates.select(
         *by,
@@ -126,6 +140,7 @@ def _evaluate_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
         true=pl.when(counts).then("true_accuracy"),
         own_reason=pl.when(counts).then("reason"),
     )
+    # In the order of the rows of `evaluate_groups`.
     facts = domains.group_by(by, maintain_order=True).agg(
         own_reason=pl.col("own_reason").drop_nulls().first(),
         method=pl.col("hyperparameters").first().str.json_path_match("$.method"),
@@ -143,10 +158,9 @@ def write_repeats(
     seeds: Sequence[int],
     output: str,
 ) -> None:
-    """Write the errors of each group's estimators under each seed, for one model.
+    """Write AEE and rho of each group's estimators under each seed, for one model.
 
-    They are the mean absolute estimation error (AEE) and the rank correlation (rho). `seeds` and the groups' estimators
-    replace those of `settings`.
+    `groups` has the names of estimators by the id of a training group. They and `seeds` replace those of `settings`.
     """
     rows = OBSERVATIONS.read(observations)
     REPEATS.write(
@@ -157,7 +171,7 @@ def write_repeats(
 def compute_repeats(
     observations: pl.DataFrame, groups: Mapping[str, Sequence[str]], settings: EstimationSettings, seeds: Sequence[int]
 ) -> pl.DataFrame:
-    """A frame of contract REPEATS."""
+    """A frame of contract REPEATS of one model; `groups` has the names of estimators by the id of a training group."""
     parts = []
     for (group, names), seed in product(groups.items(), seeds):
         estimates = estimate_group(observations, group, {**settings, "seed": seed, "estimators": list(names)})

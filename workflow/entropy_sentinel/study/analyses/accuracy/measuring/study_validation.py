@@ -42,7 +42,8 @@ class DomainResult:
     `true` is null if the domain is unlabelled. `estimated` and its interval, `lower` to `upper`, are null without an
     estimate; `reason` says why. `basis` says what the interval is based on (statistics/slice_intervals.py).
     `conformal_lower` and `conformal_upper` are the conformal interval, also null if there are too few domains for it.
-    `unfamiliar` says why an unlabelled domain is unlike all labelled ones; its interval then rests on the prior alone.
+    `unfamiliar` says why an unlabelled domain is unlike all labelled ones; its interval then ignores the errors on
+    these, and is from the prior only.
     """
 
     domain: str
@@ -85,14 +86,19 @@ class EstimatorErrors:
     def aee_interval(self) -> tuple[float, float] | None:
         """The interval of its AEE on further domains like these; null for one domain."""
         ends = mean_interval([abs(error) for error in self.errors.values()], LEVEL)
-        return ends and (max(ends[0], 0.0), ends[1])
+        return None if ends is None else (max(ends[0], 0.0), ends[1])
 
     def minus(self, reference: "EstimatorErrors") -> tuple[float, tuple[float, float] | None] | None:
-        """Its AEE minus another method's over domains that both estimated, with the interval of the pairs."""
-        both = [
+        """AEE of this method minus that of `reference`, over the domains that both estimated, and its interval.
+
+        The interval is that of the paired differences; None for a single domain. None instead of all without a domain.
+        """
+        differences = [
             abs(self.errors[name]) - abs(reference.errors[name]) for name in self.errors if name in reference.errors
         ]
-        return (float(np.mean(both)), mean_interval(both, LEVEL)) if both else None
+        if not differences:
+            return None
+        return float(np.mean(differences)), mean_interval(differences, LEVEL)
 
 
 @dataclass(frozen=True)
@@ -104,8 +110,8 @@ class ModelValidation:
     domains, each estimated without its labels; `unlabelled` are the others, estimated from all labelled domains.
     `method` was chosen on all labelled domains; it is null if it could not be fitted. `method_reason` has the reason.
     `methods` has one entry per estimator compared, the recommended first. `n_training` and `training_accuracy` are of
-    the labelled rows; `caution` is a warning about estimates from these. If benchmarks have kinds, `new_groups` is the
-    validation that leaves out each whole benchmark.
+    the labelled rows; `caution` is a warning about estimates from these. If the domains are kinds of a benchmark's
+    questions, `new_groups` is the validation that leaves out a whole benchmark at a time.
     """
 
     model: str
@@ -126,9 +132,10 @@ class ModelValidation:
 
     @property
     def verdicts_by_scope(self) -> list[tuple[str, str, Sequence[str]]]:
-        """Each verdict and its reasons, after the new domains it is about; two verdicts if benchmarks have kinds.
+        """Triples of which new domains a verdict is about, the verdict, and its reasons.
 
-        The text about the domains goes directly behind the model's name: "" or " (another benchmark)".
+        The first one is text behind a model's name: "" or " (another benchmark)". There are two verdicts if the domains
+        are kinds of a benchmark's questions.
         """
         if self.new_groups is None:
             return [("", self.verdict, self.reasons)]
@@ -167,7 +174,10 @@ class ModelValidation:
 
     @property
     def best(self) -> EstimatorErrors | None:
-        """The method with the lowest AEE, known afterwards: of those with most estimates, without the recommended."""
+        """Of the methods with estimates of the most domains, the one with the lowest AEE; it is known only afterwards.
+
+        The recommended one does not count; None if no other has an AEE.
+        """
         candidates = [method for method in self.methods if method.estimator != RECOMMENDED and method.aee is not None]
         return min(candidates, key=lambda method: (-method.n_domains, method.aee), default=None)
 
@@ -210,9 +220,9 @@ def list_interval_notes(validations: Sequence[ModelValidation]) -> list[str]:
 
 
 def write_validation(observations: str, settings: EstimationSettings, output: str) -> None:
-    """Validate on one model's file `observations`, and write what `verdicts.read_validations` reads.
+    """Validate on one model's file `observations`, and write the file that `read_validations` reads.
 
-    The estimators of `settings` are compared, the recommended among them.
+    All estimators of `settings`, which include the recommended one, are compared.
     """
     rows, _ = read_raw_observations(observations)
     validate_model(rows, settings).write(output)
@@ -245,7 +255,7 @@ def validate_model(observations: pl.DataFrame, settings: EstimationSettings) -> 
 
 
 def _describe_choice(recommended: Estimator | FitFailure) -> tuple[str | None, str]:
-    """The method that the recommended estimator chose, and why; no method if it could not be fitted."""
+    """The method that the recommended estimator chose, and why; None and the reason if it could not be fitted."""
     if isinstance(recommended, FitFailure):
         return None, recommended.reason
     assert recommended.chosen is not None  # this estimator chooses a method
@@ -253,10 +263,10 @@ def _describe_choice(recommended: Estimator | FitFailure) -> tuple[str | None, s
 
 
 def _validate_estimators(observations: pl.DataFrame, settings: EstimationSettings) -> dict[str, Validation]:
-    """The validations of all estimators, in their order, each on the rows that the estimator can use."""
+    """The validations of all estimators by name, in their order, each on the rows that have the estimator's signals."""
     validations: dict[str, Validation] = {}
-    for view, names in split_by_signals(observations, settings["estimators"]):
-        training = select_labelled_rows(view, settings)
+    for usable_rows, names in split_by_signals(observations, settings["estimators"]):
+        training = select_labelled_rows(usable_rows, settings)
         validations |= {name: validate_estimator(training, name) for name in names}
     return {name: validations[name] for name in settings["estimators"]}
 
@@ -289,8 +299,12 @@ def _list_left_out(validation: Validation) -> Iterable[DomainResult]:
 def _estimate_unlabelled(
     observations: pl.DataFrame, estimator: Estimator | FitFailure, residuals: Residuals, training: TrainingRows
 ) -> Iterable[DomainResult]:
-    """The unlabelled domains, each with its estimate or the reason why it has no estimate."""
-    familiarity = None
+    """Yield the unlabelled domains, each with its estimate or the reason why it has no estimate.
+
+    `estimator` was fitted on all labelled domains, the rows of `training`; intervals are from its errors on these,
+    `residuals`, unless the domain's texts are unlike them (`Familiarity`).
+    """
+    familiarity = None  # without hashed tokens of the texts, no domain is known to be unfamiliar
     if training.buckets is not None:
         familiarity = Familiarity.fit(training.buckets, training.domains, training.groups)
     assumed = residuals_if_unfamiliar(len(np.unique(training.domains)))
@@ -298,6 +312,7 @@ def _estimate_unlabelled(
     for (name,), rows in unlabelled.group_by(DOMAIN, maintain_order=True):
         featured = rows.filter(pl.col("feature_reason").is_null())
         n = featured["item_id"].n_unique()
+        # All rows of `featured` are one slice.
         estimated = score_slices(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]
         if estimated is None:
             reason = "no row of the domain has features"
@@ -305,7 +320,7 @@ def _estimate_unlabelled(
                 reason = estimator.reason
             yield _make_missing_result(name, n, None, reason)
             continue
-        flag = None
+        flag = None  # why the domain is unfamiliar
         if familiarity is not None and set(SCHEMA) <= set(featured.columns):
             [flag] = familiarity.flags_of(featured, np.zeros(len(featured), dtype=np.int64), 1)
         result = _make_result(residuals if flag is None else assumed, name, n, estimated, None)

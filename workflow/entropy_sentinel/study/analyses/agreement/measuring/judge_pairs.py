@@ -50,6 +50,7 @@ def compare_judges(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
 
 
 def _split_parts(both: pl.DataFrame) -> Iterator[tuple[dict[str, str | None], pl.DataFrame]]:
+    """Yield the rows by model and benchmark, by model, and all, with their `model` and `benchmark`; None for all."""
     for (model, benchmark), part in both.group_by("model", "benchmark", maintain_order=True):
         yield {"model": model, "benchmark": benchmark}, part
     for (model,), part in both.group_by("model", maintain_order=True):
@@ -58,9 +59,10 @@ def _split_parts(both: pl.DataFrame) -> Iterator[tuple[dict[str, str | None], pl
 
 
 def compare_labels(both: pl.DataFrame) -> dict[str, Any]:
-    """Counts, agreement and kappa of the columns `label` and `label_right`, as columns of PAIRS.
+    """Counts, agreement and kappa of two judges, as columns of PAIRS.
 
-    Intervals account for the similarity of several samples of one item.
+    Their labels are the columns `label` and `label_right` of `both`; null if a judge cannot decide. Intervals account
+    for the similarity of several samples of one item.
     """
     first, second = both["label"], both["label_right"]
     both_correct = int((first & second).sum())
@@ -68,6 +70,7 @@ def compare_labels(both: pl.DataFrame) -> dict[str, Any]:
     second_correct = int((~first & second).sum())
     both_incorrect = int((~first & ~second).sum())
     n_pairs = both_correct + first_correct + second_correct + both_incorrect
+    # Counts are scaled so that their sum is the effective number of pairs.
     scale = _count_independent(both) / n_pairs if n_pairs else 1
     agreement = wilson_interval((both_correct + both_incorrect) * scale, n_pairs * scale)
     chance_corrected = cohen_kappa(
@@ -94,9 +97,10 @@ def compare_labels(both: pl.DataFrame) -> dict[str, Any]:
 
 
 def _count_independent(both: pl.DataFrame) -> float:
+    """The effective number of responses that both judges label; a cluster is a model's samples of one item."""
     judged = both.drop_nulls(["label", "label_right"])
-    answered = judged.select(pl.struct("model", *ITEM).rank("dense")).to_series()
-    return clustered_sample_size(judged["label"] == judged["label_right"], answered)
+    clusters = judged.select(pl.struct("model", *ITEM).rank("dense")).to_series()
+    return clustered_sample_size(judged["label"] == judged["label_right"], clusters)
 
 
 class EstimatesFile(TypedDict):
@@ -107,7 +111,7 @@ class EstimatesFile(TypedDict):
 
 
 def write_judged(files: Sequence[EstimatesFile], groups: Groups, judged_output: str, errors_output: str) -> None:
-    """Write both frames for the training groups shown."""
+    """Write the frames JUDGED and ERRORS for the named training groups, `groups`."""
     estimates = pl.concat(ESTIMATES.read(file["path"]).with_columns(judge=pl.lit(file["judge"])) for file in files)
     estimator_by_group = {group.group: group.estimator for group in list_training_groups(groups)}
     JUDGED.write(select_judged(estimates, estimator_by_group), judged_output, {})
@@ -115,7 +119,10 @@ def write_judged(files: Sequence[EstimatesFile], groups: Groups, judged_output: 
 
 
 def select_judged(estimates: pl.DataFrame, estimator_by_group: Mapping[str, str]) -> pl.DataFrame:
-    """A frame of contract JUDGED, from ESTIMATES with a column `judge`; `estimator_by_group` is by group id."""
+    """A frame of contract JUDGED, from ESTIMATES with a column `judge`.
+
+    `estimator_by_group` has the estimator that the config names for each training group, by the group's id.
+    """
     is_group_estimator = pl.col("estimator") == pl.col("group").replace_strict(
         estimator_by_group, default=None, return_dtype=pl.String
     )
@@ -123,15 +130,15 @@ def select_judged(estimates: pl.DataFrame, estimator_by_group: Mapping[str, str]
 
 
 def compute_errors(estimates: pl.DataFrame, estimator_by_group: Mapping[str, str]) -> pl.DataFrame:
-    """A frame of contract ERRORS, from the same arguments as `select_judged`."""
+    """A frame of contract ERRORS, from ESTIMATES with a column `judge`; `estimator_by_group` is by a group's id."""
     held_out = estimates.filter(pl.col("role") == "held_out", pl.col("group").is_in(list(estimator_by_group)))
     return ERRORS.frame(list(_list_error_rows(held_out, estimator_by_group)))
 
 
 def _list_error_rows(held_out: pl.DataFrame, estimator_by_group: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Per judge, model and group: the errors of the group's estimator on the domains that were held out.
+    """Yield the row of ERRORS of each judge, model and training group, over the domains that were held out.
 
-    Also the estimator with the smallest mean absolute error (AEE) there.
+    It has the errors of the group's estimator, and the estimator with the smallest mean absolute error (AEE).
     """
     for (judge, model, group), rows in held_out.group_by("judge", "model", "group", maintain_order=True):
         errors_by_estimator = {}
