@@ -62,6 +62,7 @@ LANGUAGES = {
 
 
 def _build_marker(language: Language) -> str:
+    """The pattern of the words that call something the answer in a language: `die richtige Antwort ist`."""
     verb = rf"(?:\s*(?:{language.verb}))?" if language.verb else ""
     return rf"(?:(?:{language.before})\s*)*(?:{language.noun}){verb}"
 
@@ -116,7 +117,8 @@ def find_tagged_answers(response: str) -> list[TaggedAnswer]:
 
     The last one may lack its closing tag, which servers cut off as a stop string.
     """
-    answers, opening = [], None
+    answers = []
+    opening = None
     for tag in _TAG.finditer(response):
         if not tag["close"]:
             opening = tag
@@ -131,7 +133,7 @@ def find_tagged_answers(response: str) -> list[TaggedAnswer]:
 
 
 def find_foreign_answers(text: str) -> Iterator[TextPart]:
-    """Yield what a line calls the answer in another language than English: a bare value.
+    """Yield what a line calls the answer in another language than English: a number, option or formula, no sentence.
 
     The value stands in the marker's line, or in the next one if the marker is a line of its own.
     """

@@ -74,11 +74,11 @@ def match_answers(first: str | None, second: str | None) -> bool | None:
 
     A response without text, or with nothing after its thinking, gives none.
     """
-    answers = read_answer(first), read_answer(second)
-    if answers[0] is None or answers[1] is None:
+    first_answer, second_answer = read_answer(first), read_answer(second)
+    if first_answer is None or second_answer is None:
         return None
-    pair = answers[0], answers[1]
-    return _is_same_as_written(*pair) or _is_same_list(*pair) or _is_same_percentage(*pair)
+    comparisons = (_is_same_as_written, _is_same_list, _is_same_percentage)
+    return any(is_same(first_answer, second_answer) for is_same in comparisons)
 
 
 def _is_same_as_written(first: StatedAnswer, second: StatedAnswer) -> bool:
@@ -86,25 +86,29 @@ def _is_same_as_written(first: StatedAnswer, second: StatedAnswer) -> bool:
     shorter, longer = sorted((first, second), key=lambda answer: len(answer.words))
     if not shorter.words:  # signs only, such as emoji
         return not longer.words and shorter.text.casefold() == longer.text.casefold()
-    first_words = [FIRST_TRUTH.match(answer.text) for answer in (shorter, longer)]
-    if first_words[0] and first_words[1]:
-        return TRUTHS[first_words[0][1].casefold()] == TRUTHS[first_words[1][1].casefold()]
+    shorter_truth, longer_truth = FIRST_TRUTH.match(shorter.text), FIRST_TRUTH.match(longer.text)
+    if shorter_truth and longer_truth:  # both begin with a yes or no
+        return TRUTHS[shorter_truth[1].casefold()] == TRUTHS[longer_truth[1].casefold()]
     if shorter.length <= SHORT_ANSWER:
         return _states_words(longer, shorter)
-    numbers = [[word for word in answer.words if NUMBER.fullmatch(word)] for answer in (shorter, longer)]
-    if numbers[0] or numbers[1]:
-        ends = [
-            [answer.first] if answer.first else all_numbers[-1:]
-            for answer, all_numbers in zip((shorter, longer), numbers, strict=True)
-        ]
-        return ends[0] == ends[1]
+    shorter_number, longer_number = _find_main_number(shorter), _find_main_number(longer)
+    if shorter_number or longer_number:
+        return shorter_number == longer_number
     return _split_last_line(shorter.text) == _split_last_line(longer.text)
+
+
+def _find_main_number(answer: StatedAnswer) -> str | None:
+    """The number in the first line of an answer, if the rest explains it, or else its last number; null without one."""
+    numbers = [word for word in answer.words if NUMBER.fullmatch(word)]
+    last = numbers[-1] if numbers else None
+    return answer.first or last
 
 
 def _is_same_list(first: StatedAnswer, second: StatedAnswer) -> bool:
     """Whether `100,200` and `100, 200` are the same: a comma of thousands may also separate numbers."""
     for joined, spaced in ((first, second), (second, first)):
-        if _LIST.search(spaced.text) and (text := _THOUSANDS_OR_LIST.sub(r"\1, ", joined.text)) != joined.text:
+        text = _THOUSANDS_OR_LIST.sub(r"\1, ", joined.text)
+        if _LIST.search(spaced.text) and text != joined.text:
             return _is_same_as_written(read_words(text), spaced)
     return False
 
@@ -120,7 +124,8 @@ def _is_same_percentage(first: StatedAnswer, second: StatedAnswer) -> bool:
             percent is not None
             and share is not None
             and min(len(percentage.words), len(fraction.words)) == 1
-            and (percent.is_percent, share.is_percent) == (True, False)
+            and percent.is_percent
+            and not share.is_percent
             and 0 < share.value < 1
         ):
             return percent.value == 100 * share.value
@@ -178,20 +183,20 @@ def explain_missing_answer(text: str | None, finish_reason: str) -> str | None:
 
 
 def _states_words(longer: StatedAnswer, shorter: StatedAnswer) -> bool:
-    """Whether an answer states the words of a shorter one."""
+    """Whether an answer states the words of a shorter one: a yes or no, a number, an option, or a run of its words."""
     if len(shorter.words) == 1 and (truth := TRUTHS.get(shorter.words[0])) is not None:
         return find_truth(longer) == truth
     if len(shorter.words) == 1 and NUMBER.fullmatch(shorter.words[0]):
         if longer.length > SHORT_ANSWER:
             return find_number(longer) == shorter.words[0]
         return find_short_number(longer) == shorter.words[0]
-    if len(shorter.words) > 1 and RATIONAL.fullmatch(shorter.words[0]):
+    if len(shorter.words) > 1 and RATIONAL.fullmatch(shorter.words[0]):  # a number with its unit
         amount = find_amount(longer, shorter.words[1])
         if amount not in (None, shorter.words[0]):
             return False
     if (letter := _OPTION_LETTER.fullmatch(shorter.text)) and CAPITAL.search(longer.text):
         return find_option(longer) == letter[1]
-    if len(shorter.words) > 1 and (letter_before := find_leading_option(shorter.text)):
+    if len(shorter.words) > 1 and (letter_before := find_leading_option(shorter.text)):  # `B) Neon`
         stated = find_option(longer)
         return stated == letter_before if stated else _contains_run(longer.words, shorter.words[1:])
     return _contains_run(longer.words, shorter.words)
@@ -202,6 +207,7 @@ def _contains_run(words: list[str], part: list[str]) -> bool:
     n = len(part)
     is_letter = n == 1 and re.fullmatch("[a-z]", part[0])
     for begin in range(len(words) - n + 1):
+        # The word beside the run, if there is one.
         before, after = words[begin - 1 : begin], words[begin + n : begin + n + 1]
         if words[begin : begin + n] != part or {*before} & DENIALS:
             continue
@@ -214,4 +220,7 @@ def _contains_run(words: list[str], part: list[str]) -> bool:
 
 def _split_last_line(text: str) -> list[str]:
     """The words of the last line that has any."""
-    return next((words for line in reversed(text.splitlines()) if (words := split_words(LABEL.sub("", line)))), [])
+    for line in reversed(text.splitlines()):
+        if words := split_words(LABEL.sub("", line)):
+            return words
+    return []

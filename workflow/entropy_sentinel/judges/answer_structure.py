@@ -47,7 +47,11 @@ _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
 
 @dataclass(frozen=True)
 class Structure:
-    """The parts of an answer, as text, and the notation that joins them."""
+    r"""The parts of an answer, as text, and the notation that joins them.
+
+    The notation is the brackets around the parts, such as `()`, `[)` or `\{\}`; "" for a list without brackets, `cup`
+    for a union, `list` for a list in JSON, `vector` or the shape of a matrix, such as `2x3`.
+    """
 
     notation: str
     parts: tuple[str, ...]
@@ -70,9 +74,9 @@ def parse_structure(text: str) -> Structure | None:
     if matrix := _MATRIX.fullmatch(re.sub(r"^[(\[]\s*(?=\\begin)|(?<=\})\s*[)\]]$", "", text)):
         rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", matrix["cells"]) if row.strip()]
         cells = [re.split(r"(?<!\\)&", row) for row in rows]
-        shape = f"{len(cells)}x{len(cells[0])}"
-        vector = 1 in (len(cells), len(cells[0]))
-        return Structure("vector" if vector else shape, tuple(cell.strip() for cell in chain.from_iterable(cells)))
+        n_rows, n_columns = len(cells), len(cells[0])
+        notation = "vector" if 1 in (n_rows, n_columns) else f"{n_rows}x{n_columns}"
+        return Structure(notation, tuple(cell.strip() for cell in chain.from_iterable(cells)))
     if not _THOUSANDS.fullmatch(text) and len(parts := split_top_level(text, _SEPARATOR)) > 1:
         return Structure("", tuple(_expand_signs(parts)))
     if len(parts := split_top_level(text, re.compile(r"\s*\\cup(?![A-Za-z])\s*"))) > 1:
@@ -98,8 +102,11 @@ def _parse_scaled(text: str) -> Structure | None:
         return None
     factor = (match.groupdict().get("factor") or "").strip()
     divisor = (match.groupdict().get("divisor") or "").strip()
-    unfinished = factor.endswith(("+", "-", "/", "^", "_", "\\")) and factor not in ("+", "-")
-    body = None if unfinished or not (factor or divisor) else parse_structure(match["body"].strip())
+    # An operator at its end joins it to the matrix in another way; a sign alone is 1 or -1.
+    is_no_factor = factor.endswith(("+", "-", "/", "^", "_", "\\")) and factor not in ("+", "-")
+    if is_no_factor or not (factor or divisor):
+        return None
+    body = parse_structure(match["body"].strip())
     if body is None:
         return None
     factor = {"": "1", "+": "1", "-": "-1"}.get(factor, factor)
@@ -108,11 +115,14 @@ def _parse_scaled(text: str) -> Structure | None:
 
 
 def _multiply_cell(factor: str, cell: str) -> str:
+    """The product of a factor and a cell as LaTeX, computed if both are exact numbers."""
     left, right = parse_number(factor), parse_number(cell)
     if left is not None and right is not None and left.exact and right.exact:
         product = Fraction(left.value) * Fraction(right.value)
-        fraction = f"\\frac{{{abs(product.numerator)}}}{{{product.denominator}}}"
-        return str(product) if product.denominator == 1 else ("-" if product < 0 else "") + fraction
+        if product.denominator == 1:
+            return str(product)
+        sign = "-" if product < 0 else ""
+        return f"{sign}\\frac{{{abs(product.numerator)}}}{{{product.denominator}}}"
     if "1" in (factor, cell):
         return cell if factor == "1" else factor
     return f"({factor}) \\cdot ({cell})"
@@ -128,7 +138,9 @@ def _expand_signs(parts: Iterable[str]) -> list[str]:
 
 def split_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
     """Split `text` at separators outside brackets; empty parts are left out."""
-    parts, start, depth, position = [], 0, 0, 0
+    parts = []
+    start = position = 0  # of the part that is being read, and the place in it
+    depth = 0  # of brackets
     while position < len(text):
         if depth == 0 and (match := separator.match(text, position)) and match.end() > position:
             parts.append(text[start : match.start()])
@@ -143,6 +155,7 @@ def split_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
 
 
 def _read_token(text: str, position: int) -> str:
+    """The command of LaTeX, the escaped character or the character at a position."""
     match = _TOKEN.match(text, position)
     assert match is not None  # any character is a token
     return match[0]
@@ -151,7 +164,10 @@ def _read_token(text: str, position: int) -> str:
 def expand_plus_minus(text: str) -> list[str]:
     r"""The two values of `1 \pm \sqrt{2}`; any other text, or one with the sign in brackets, unchanged."""
     matches = list(_BOTH_SIGNS.finditer(text))
-    if len(matches) != 1 or text[: matches[0].start()].count("(") > text[: matches[0].start()].count(")"):
+    if len(matches) != 1:
+        return [text]
+    before = text[: matches[0].start()]
+    if before.count("(") > before.count(")"):
         return [text]
     return [re.sub(r"^\+\s*", "", _BOTH_SIGNS.sub(sign, text).strip()) for sign in "+-"]
 
@@ -186,7 +202,10 @@ POINT_NAME = re.compile(r"([A-Z])\s*(?=\(.*,.*\)$)")
 
 
 def strip_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
-    """Split `x = 5` into `x` and `5`, `3 + 4 = 7` into None and `7`; lists of these and `2x = 10` are unchanged."""
+    """The name and the value of `x = 5`; None and the text for any other text.
+
+    With `keep_lists`, a list of such parts is unchanged too, and the value of `3 + 4 = 7` is its last part, `7`.
+    """
     if keep_lists and (structure := parse_structure(text)) is not None and structure.notation == "":
         return None, text
     if match := _NAME_AND_VALUE.fullmatch(text):
@@ -243,7 +262,10 @@ def parse_json_list(reference: str, question: str) -> Structure | None:
 
 @lru_cache(maxsize=4096)
 def is_readable(reference: str, letters: bool) -> bool:
-    """Whether a reference can be compared. If this depended on the answer, so would the labels."""
+    """Whether a reference can be compared. If this depended on the answer, so would the labels.
+
+    `letters`: whether a letter after a number is a unit (`2 m`) rather than a variable.
+    """
     text = strip_labels(reference)
     if (structure := parse_structure(text)) is not None:
         return all(is_readable(part, letters) for part in structure.parts)
@@ -264,7 +286,9 @@ def choose_judge_kind(items: Iterable[tuple[str, str]]) -> str:
 
     Raises IndexError for no items.
     """
-    return Counter(_choose_kind(question, reference) for question, reference in items).most_common(1)[0][0]
+    counts = Counter(_choose_kind(question, reference) for question, reference in items)
+    kind, _ = counts.most_common(1)[0]
+    return kind
 
 
 def _choose_kind(question: str, reference: str) -> str:
@@ -279,9 +303,6 @@ def _choose_kind(question: str, reference: str) -> str:
         return "choice"
     if read_designation(reference) is not None:
         return "math-verify"
-    text = read_reference_quantity(reference) is None and reference_words.is_words(clean_notation(reference))
-    return (
-        "llm"
-        if text and reference_words.find_single_word(reference) is None and not reference_words.is_truth(reference)
-        else "math-verify"
-    )
+    is_text = read_reference_quantity(reference) is None and reference_words.is_words(clean_notation(reference))
+    is_one_word = reference_words.find_single_word(reference) is not None or reference_words.is_truth(reference)
+    return "llm" if is_text and not is_one_word else "math-verify"

@@ -89,11 +89,11 @@ def unify_notation(text: str) -> str:
 
 
 def _write_value(match: re.Match[str], whole: str | None, above: int, below: int) -> str:
-    """A fraction, after the whole of a mixed number, as text; it stays beside a sign."""
+    """The value of a matched fraction, with the `whole` of a mixed number, as text between spaces, or after a minus."""
     before = "" if match.string[: match.start()].endswith("-") else " "
     if not below:
         return f"{before}{whole or ''} {above}/0 "
-    if whole is not None and not 0 < above < below:
+    if whole is not None and not 0 < above < below:  # no mixed number: a number and a fraction
         return f"{before}{whole} {above}/{below} "
     value = int(whole or 0) + Fraction(above, below)
     return f"{before}{value.numerator}/{value.denominator} "
@@ -126,24 +126,24 @@ def _join_sign(match: re.Match[str]) -> str:
 def _merge_constants(words: list[str]) -> list[str]:
     """The words with multiples of pi and of square roots as one word, such as `2/3*pi`; other slashes go."""
     merged: list[str] = []
-    place = 0
+    place = 0  # of the next word
     while place < len(words):
         word = words[place]
         place += 1
-        if word == "sqrt" and place < len(words) and RATIONAL.fullmatch(words[place]):
-            word += words[place].removeprefix("-") if not words[place].startswith("-") else ""
-            place += word != "sqrt"
-        if word == "pi" or word.startswith("sqrt") and word != "sqrt":
+        has_next_number = place < len(words) and RATIONAL.fullmatch(words[place])
+        if word == "sqrt" and has_next_number and not words[place].startswith("-"):
+            word += words[place]
+            place += 1
+        if word == "pi" or (word.startswith("sqrt") and word != "sqrt"):
             factor = Fraction(1)
             if merged and len(merged[-1]) <= LONGEST_NUMBER and RATIONAL.fullmatch(merged[-1]):
                 factor = read_rational(merged.pop())
             elif merged and merged[-1] == "-":
                 merged.pop()
                 factor = Fraction(-1)
-            if words[place : place + 1] == ["/"] and re.fullmatch(
-                r"[1-9]\d{0,9}", "".join(words[place + 1 : place + 2])
-            ):
-                factor /= int(words[place + 1])
+            slash, divisor = (*words[place : place + 2], "", "")[:2]
+            if slash == "/" and re.fullmatch(r"[1-9]\d{0,9}", divisor):
+                factor /= int(divisor)
                 place += 2
             word = f"{factor}*{word}"
         if word != "/":
@@ -152,12 +152,13 @@ def _merge_constants(words: list[str]) -> list[str]:
 
 
 def read_rational(word: str) -> Fraction:
+    """The value of a word that RATIONAL matches, such as `3/4`; 0 if it divides by 0."""
     above, _, below = word.partition("/")
     return Fraction(int(above), int(below or 1)) if below != "0" else Fraction(0)
 
 
 def normalise_word(match: re.Match[str]) -> str:
-    """One word as it is compared."""
+    """A word that WORD matched, as it is compared: a number by its value, anything else in lower case."""
     if len(match[0]) > LONGEST_NUMBER:
         return match[0].casefold()
     if (number := match["number"]) is None:

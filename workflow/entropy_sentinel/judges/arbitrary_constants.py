@@ -27,6 +27,7 @@ def may_differ_in_constants(reference: Any, answer: Any) -> bool:
         renamed = reference.subs(dict(zip(expected, order, strict=True)), simultaneous=True)
         if tuple(expected) != order and _is_constant(renamed - answer, must_be=0):
             return True
+    # A letter that both formulas have is only an arbitrary constant if it is called C.
     if len(expected) == 1 and (expected != actual or expected[0].name in ("C", "c")):
         return _same_family(reference, expected[0], answer, actual[0])
     return False
@@ -45,15 +46,15 @@ def _same_family(
 
     A constant that both formulas call C must be added, because C may also be a quantity of the question.
     """
-    slopes = sympy.diff(reference, constant), sympy.diff(answer, answer_constant)
-    if slopes[0].has(constant) or slopes[1].has(answer_constant) or 0 in slopes:
-        return False
-    rests = reference.subs(constant, 0), answer.subs(answer_constant, 0)
-    if not (rests[0].free_symbols or slopes[0].free_symbols):
-        return False
-    if constant == answer_constant and (slopes[0].free_symbols or slopes[1].free_symbols):
-        return False
-    return _is_constant(slopes[1] / slopes[0]) and _is_constant((rests[0] - rests[1]) / slopes[0])
+    slope, answer_slope = sympy.diff(reference, constant), sympy.diff(answer, answer_constant)
+    if slope.has(constant) or answer_slope.has(answer_constant) or 0 in (slope, answer_slope):
+        return False  # not linear
+    rest, answer_rest = reference.subs(constant, 0), answer.subs(answer_constant, 0)
+    if not (rest.free_symbols or slope.free_symbols):
+        return False  # nothing but the constant: it would equal any other number
+    if constant == answer_constant and (slope.free_symbols or answer_slope.free_symbols):
+        return False  # multiplied rather than added
+    return _is_constant(answer_slope / slope) and _is_constant((rest - answer_rest) / slope)
 
 
 # Values of letters at which formulas are compared, one set of them for each comparison.
@@ -62,10 +63,11 @@ _CLOSE = 1e-9
 
 
 def _is_constant(formula: sympy.Expr, must_be: float | None = None) -> bool:
-    """Whether a formula has one value at all points: enough to leave a verdict open, and quick."""
+    """Whether a formula has one value, `must_be` if not null, at all points: quick, and enough to decide nothing."""
     symbols = sorted(formula.free_symbols, key=lambda symbol: symbol.name)
     values = [] if must_be is None else [complex(must_be)]
     for point in _POINTS:
+        # A sixth letter has the value of the first one plus 1, and so on.
         numbers = {symbol: point[i % len(point)] + i // len(point) for i, symbol in enumerate(symbols)}
         try:
             values.append(complex(formula.evalf(15, subs=numbers)))

@@ -80,9 +80,9 @@ def same_option(expected: str, answer: str, options: Sequence[Option], following
     """
     texts = {option.letter: option.text for option in options}
     if _ONLY_A_LETTER.fullmatch(_strip_marks(answer)):
-        answer += (
-            f") {after[1]}" if (after := _ON_THE_LINE.match(following)) and _match_beginning(after[1], options) else ""
-        )
+        after = _ON_THE_LINE.match(following)
+        if after and _match_beginning(after[1], options):  # an option's text stands after the letter
+            answer += f") {after[1]}"
     match = _LETTERED.fullmatch(_strip_marks(answer))
     letter = match["letter"].upper() if match else ""
     if (
@@ -102,11 +102,9 @@ def same_option(expected: str, answer: str, options: Sequence[Option], following
     if chosen is None and not is_doubtful(answer):
         chosen = reference_words.find_only_letter(answer.strip(_MARKS))
     if chosen is None:
-        raise (
-            NotAnOptionError("answer is not an option of the question")
-            if _is_outside(answer, options)
-            else Unclear("which option the answer means cannot be told")
-        )
+        if _is_outside(answer, options):
+            raise NotAnOptionError("answer is not an option of the question")
+        raise Unclear("which option the answer means cannot be told")
     if texts and chosen not in texts:
         if any(re.search(rf"(?<![A-Za-z]){chosen}(?![a-z])", text) for text in texts.values()):
             raise Unclear("a letter of no option, but part of the text of one")
@@ -132,13 +130,17 @@ def _match_text(text: str, options: Sequence[Option]) -> str | None:
 
 
 def _match_beginning(text: str, options: Sequence[Option]) -> str | None:
-    """The letter of the longest option that a text begins with."""
-    plain, longest, letter = normalise_text(text), 0, None
+    """The letter of the option with the longest text that a text begins with; None without one."""
+    plain = normalise_text(text)
+    longest = 0
+    letter = None
     for option in options:
         start = normalise_text(option.text)
-        ends = not re.match(r"\w|[.,]\d|/\d", plain[len(start) :])
-        if plain.startswith(start) and ends and len(start) > longest:
-            longest, letter = len(start), option.letter
+        # `4` is not the beginning of `42`, `4.2` and `4/2`.
+        has_ended = not re.match(r"\w|[.,]\d|/\d", plain[len(start) :])
+        if plain.startswith(start) and has_ended and len(start) > longest:
+            longest = len(start)
+            letter = option.letter
     return letter
 
 
@@ -151,10 +153,15 @@ def _check_number(option_text: str, text: str) -> None:
 
 def _match_number(answer: str, options: Sequence[Option]) -> str | None:
     """The letter of the only option with the answer's number, in another notation or with a unit besides."""
-    amount, letters = _read_amount(answer), []
-    for letter, text in options if amount else ():
-        expected = _read_amount(text)
-        if amount and expected and expected[0] == amount[0] and amount[1] in ("", expected[1]):
+    if (amount := _read_amount(answer)) is None:
+        return None
+    number, unit = amount
+    letters = []
+    for letter, text in options:
+        if (expected := _read_amount(text)) is None:
+            continue
+        option_number, option_unit = expected
+        if option_number == number and unit in ("", option_unit):
             letters.append(letter)
     return letters[0] if len(letters) == 1 else None
 
@@ -174,13 +181,18 @@ def _is_outside(answer: str, options: Sequence[Option]) -> bool:
 
 
 def _differs_from(answer: str, option: str) -> bool:
+    """Whether an answer is certainly not an option: another number in its unit, or words of which it has none."""
     actual, expected = _read_amount(answer), _read_amount(option)
     if actual is not None and expected is not None:
         (number, unit), (option_number, option_unit) = actual, expected
         return number != option_number and (unit == option_unit or not unit)
-    symbols = [bool(re.search(r"[\d\\^_=]", normalise_text(text))) for text in (answer, option)]
-    if all(symbols) or (symbols[0] and (_OPEN.search(option) or len(normalise_text(option)) < 2)):
-        return False
+    answer_is_formula, option_is_formula = (
+        re.search(r"[\d\\^_=]", normalise_text(text)) is not None for text in (answer, option)
+    )
+    if answer_is_formula and option_is_formula:
+        return False  # they may be equal in another notation
+    if answer_is_formula and (_OPEN.search(option) or len(normalise_text(option)) < 2):
+        return False  # the option may be the formula in words, or its letter
     return not _list_content_words(answer) & _list_content_words(option)
 
 
@@ -197,4 +209,5 @@ def _read_amount(text: str) -> tuple[Fraction | float, str] | None:
 
 
 def _list_content_words(text: str) -> set[str]:
+    """The words of a text that tell one answer from another."""
     return {word for word in _WORD.findall(normalise_text(text)) if word not in _COMMON}

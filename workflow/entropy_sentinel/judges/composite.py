@@ -15,6 +15,7 @@ from entropy_sentinel.schemas.response_schema import SAMPLE
 Member = Callable[[pl.DataFrame], pl.DataFrame]
 # Per member: the responses that it was asked about, those that it labelled, and those whose final label it shares.
 Counts = dict[str, dict[str, int]]
+# A row of LABELS: `label`, `reason`, `answer`, `decided_by` and `caution`.
 Row = dict[str, Any]
 
 
@@ -25,7 +26,8 @@ def combine_first(members: Mapping[str, Member], responses: pl.DataFrame) -> tup
     """
     final: list[Row | None] = [None] * len(responses)
     nulls: list[dict[str, Row]] = [{} for _ in final]
-    left, counts = list(range(len(final))), {}
+    left = list(range(len(final)))
+    counts = {}
     for name, member in members.items():
         verdicts = member(responses[left]).rows(named=True) if left else []
         for place, verdict in zip(left, verdicts, strict=True):
@@ -58,11 +60,12 @@ def combine_majority(members: Mapping[str, Member], responses: pl.DataFrame) -> 
 
 
 def _count_asked(verdicts: Sequence[Row]) -> int:
+    """The number of responses that a judge was asked about: those with a reference."""
     return sum(verdict["reason"] != NO_REFERENCE for verdict in verdicts)
 
 
 def _elect_verdict(votes: Mapping[str, Row]) -> Row:
-    """The outcome of one vote from the members' verdicts."""
+    """The verdict of more than half of the members on one response; null without such a majority."""
     labels = [vote["label"] for vote in votes.values()]
     for label in (True, False):
         if 2 * labels.count(label) > len(votes):
@@ -108,6 +111,7 @@ def _find_first_value(by_member: Mapping[str, Row], column: str) -> str | None:
 
 
 def _build_frame(responses: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
+    """A frame of LABELS with the ids of the responses and a row for each."""
     columns: dict[str, list[Any]] = responses.select(SAMPLE).to_dict(as_series=False)
     for name in ("label", "reason", "answer", "decided_by", "caution"):
         columns[name] = [row[name] for row in rows]

@@ -58,16 +58,18 @@ def read_date(text: str, short_fractions: bool = False) -> frozenset[Day]:
         return frozenset(_filter_possible(_iterate_orders(match[1], match[3], match[4])))
     if short_fractions and (match := _SHORT.fullmatch(text)):
         first, second = int(match[1]), int(match[2])
-        days = (
-            [Day(second, first, None)] if len(match[2]) == 4 else [Day(None, first, second), Day(None, second, first)]
-        )
+        if len(match[2]) == 4:  # a month and a year
+            days = [Day(second, first, None)]
+        else:
+            days = [Day(None, first, second), Day(None, second, first)]
         return frozenset(_filter_possible(days))
     return frozenset()
 
 
 def _iterate_orders(first: str, second: str, third: str) -> Iterator[Day]:
     """Yield the orders of year, month and day in which three numbers may be meant; a year has two or four digits."""
-    if 3 in (len(first), len(second), len(third)) or len(second) == 4 or len(first) + len(third) > 6:
+    has_two_years = len(first) + len(third) > 6
+    if 3 in (len(first), len(second), len(third)) or len(second) == 4 or has_two_years:
         return
     a, b, c = int(first), int(second), int(third)
     if len(first) == 4:
@@ -92,10 +94,10 @@ def _filter_possible(days: Iterable[Day]) -> Iterator[Day]:
 
 def same_date(reference: frozenset[Day], answer: frozenset[Day]) -> bool | None:
     """Whether two dates are the same; None if only some readings agree, or only in the parts of both."""
-    whole = all(day.year is not None and day.year >= 100 and day.day is not None for day in reference | answer)
+    is_complete = all(day.year is not None and day.year >= 100 and day.day is not None for day in reference | answer)
     if reference == answer and len(reference) == 1:
         return True
-    if whole and len(reference) == len(answer) == 1:
+    if is_complete and len(reference) == len(answer) == 1:
         return False
     agree = any(_days_agree(day, answer_day) for day in reference for answer_day in answer)
     return None if agree else False
@@ -125,9 +127,11 @@ def read_clock(text: str, bare_hours: bool) -> frozenset[int]:
     if hour > 24 or (half and not 1 <= hour <= 12):
         return frozenset()
     seconds = hour * _HOUR_S + minute * 60 + second
-    if half:
+    if half:  # 12 am is 0:00
         return frozenset([seconds % _HALF_DAY_S + (_HALF_DAY_S if half in "pP" else 0)])
-    return frozenset([seconds % _DAY_S, (seconds + _HALF_DAY_S) % _DAY_S] if 1 <= hour <= 12 else [seconds % _DAY_S])
+    if 1 <= hour <= 12:
+        return frozenset([seconds % _DAY_S, (seconds + _HALF_DAY_S) % _DAY_S])
+    return frozenset([seconds % _DAY_S])
 
 
 def same_clock(reference: frozenset[int], answer: frozenset[int]) -> bool | None:

@@ -24,7 +24,8 @@ _YEARS = 1000
 def same_designations(reference: str, answer: str, units_in_letters: bool, question: str) -> bool | None:
     """Whether two answers are the same; None if neither is a designation. Raises Unclear if nobody can tell.
 
-    Digits without a base have that of the reference if the `question` speaks of a base.
+    Digits without a base have that of the reference if the `question` speaks of a base. `units_in_letters`: whether
+    `2 m` in the reference means two metres, not a product.
     """
     expected = read_designation(reference)
     actual = read_designation(answer, expected.kind if expected else None)
@@ -44,7 +45,7 @@ def same_designations(reference: str, answer: str, units_in_letters: bool, quest
         if actual.kind is DesignationKind.NUMERAL:
             return _same_as_numeral(actual, reference, "")
         return same_as_number(actual, number.number, reference, is_reference=False)
-    number = parse_quantity(clean_notation(answer), True)
+    number = parse_quantity(clean_notation(answer), letters=True)
     if (
         number is None
         and expected.kind is DesignationKind.ORDINAL
@@ -77,7 +78,7 @@ def same_designation(reference: Designation, answer: Designation) -> bool:
 def _same_as_numeral(numeral: Designation, text: str, question: str) -> bool:
     """Whether digits without a base are a numeral. Raises Unclear if that depends on the base they are in."""
     bare = re.sub(r"\\text\s*(?=\{)|[\s,${}.]", "", text).upper()
-    number = parse_quantity(clean_notation(text), True)
+    number = parse_quantity(clean_notation(text), letters=True)
     if number is None and not re.fullmatch(r"[0-9A-Z]+", bare):
         raise Unclear(f"the reference is {numeral.kind}, and the answer cannot be read as one")
     same_digits = bare.lstrip("0") == numeral.text
@@ -95,13 +96,16 @@ def same_as_number(designation: Designation, number: Number, text: str, is_refer
     """
     if designation.is_telephone and number.exact and _keep_digits(text) == designation.digits == text.strip():
         return True
-    part = number.value in designation.numbers and (
+    # The number is a part of it, such as the year of a date.
+    is_part = number.value in designation.numbers and (
         is_reference or designation.kind in (DesignationKind.DATE, DesignationKind.ORDINAL)
     )
-    colon = designation.kind in (DesignationKind.CLOCK, DesignationKind.RATIO) and not is_reference
-    as_result = any(math.isclose(number.value, result, rel_tol=1e-6) for result in designation.results)
-    same_runs = sorted(re.findall(r"\d+", text)) == sorted(re.findall(r"\d+", designation.text))
-    if part or colon or as_result or same_runs or _keep_digits(text).lstrip("0") == designation.digits.lstrip("0"):
+    # Instead of a number, an answer with a colon may be a quotient or a duration.
+    may_be_calculated = designation.kind in (DesignationKind.CLOCK, DesignationKind.RATIO) and not is_reference
+    is_result = any(math.isclose(number.value, result, rel_tol=1e-6) for result in designation.results)
+    has_same_runs = sorted(re.findall(r"\d+", text)) == sorted(re.findall(r"\d+", designation.text))
+    has_same_digits = _keep_digits(text).lstrip("0") == designation.digits.lstrip("0")
+    if is_part or may_be_calculated or is_result or has_same_runs or has_same_digits:
         raise Unclear(f"{designation.kind} and a number that may mean the same")
     return False
 
@@ -137,6 +141,7 @@ def _same_ranges(reference: Designation, answer: Designation) -> bool | None:
 
 
 def _parse_last_unit(designation: Designation) -> Unit | None:
+    """The unit after the last number of a range, in which all of it is; None without one."""
     return parse_unit(designation.units[-1]) if designation.units else None
 
 
@@ -146,11 +151,8 @@ def _complete_second_year(years: tuple[Fraction, ...]) -> Fraction:
     return first - first % 100 + second if 0 <= second < 100 else second
 
 
-def _same_ratios(reference: Designation, answer: Designation) -> bool | None:
-    return _are_proportional(reference, answer) or False
-
-
-def _are_proportional(reference: Designation, answer: Designation) -> bool:
+def _same_ratios(reference: Designation, answer: Designation) -> bool:
+    """Whether the numbers of two ratios are proportional."""
     left, right = reference.numbers, answer.numbers
     return len(left) == len(right) and all(a * right[0] == b * left[0] for a, b in zip(left, right, strict=True))
 
@@ -159,8 +161,9 @@ def _same_codes(reference: Designation, answer: Designation) -> bool | None:
     """Whether two codes are the same; null if one may be short for the other."""
     left, right = reference.digits, answer.digits
     if left == right:
-        separators = [set(re.sub(r"[\dvV]", "", code.text)) for code in (reference, answer)]
-        return True if reference.is_telephone and answer.is_telephone or separators[0] == separators[1] else None
+        are_telephones = reference.is_telephone and answer.is_telephone
+        separators, answer_separators = (set(re.sub(r"[\dvV]", "", code.text)) for code in (reference, answer))
+        return True if are_telephones or separators == answer_separators else None
     # A country's number may be left out, and a version has as many zeros at its end as one likes.
     if min(len(left), len(right)) >= 6 and (left.endswith(right.lstrip("0")) or right.endswith(left.lstrip("0"))):
         return None
@@ -169,12 +172,14 @@ def _same_codes(reference: Designation, answer: Designation) -> bool | None:
 
 
 def _same_numerals(reference: Designation, answer: Designation) -> bool | None:
+    """Whether two numerals have the same digits and base; null if only their values are the same."""
     if reference.base == answer.base:
         return reference.text == answer.text
     return None if reference.numbers == answer.numbers else False
 
 
 def _same_dimensions(reference: Designation, answer: Designation) -> bool | None:
+    """Whether two dimensions have the same numbers in order; null if only their products are the same."""
     if reference.numbers == answer.numbers:
         return True
     return None if reference.results == answer.results else False

@@ -53,6 +53,7 @@ class Designation:
         return re.sub(r"\D", "", self.text)
 
 
+# Something that all texts below have: a quick test.
 _ANY = re.compile(
     r"\d\D*[-:./x]|\d\s*\^?\s*(?:st|nd|rd|th|to\b|[apAP]\.?[mM]\b)|\d\D*\\times|\(\d|\+\d|\d \d|v\d|"
     r"^between\b|\d0s$|\b(?:AD|BC|BCE|CE)\b|"
@@ -118,6 +119,7 @@ def _strip_markup(text: str) -> str:
 
 
 def _simplify_text(text: str) -> str:
+    """A text without LaTeX's braces and text commands, outer brackets and points at its ends."""
     text = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", clean_notation(text)).replace("{", "").replace("}", "")
     text = re.sub(r"\s+", " ", text).strip(" .;,")
     inside = re.fullmatch(r"[(\[]([^()\[\],]*)[)\]]", text)
@@ -130,6 +132,9 @@ def _read_numbers(text: str) -> tuple[Fraction, ...]:
 
 def _read_integers(text: str) -> tuple[Fraction, ...]:
     return tuple(map(Fraction, re.findall(r"\d+", text)))
+
+
+# Each of the functions `_read_...` is given the kind of the reference if the text is an answer, else None.
 
 
 def _read_date(text: str, reference_kind: DesignationKind | None) -> Designation | None:
@@ -146,6 +151,7 @@ def _read_clock(text: str, reference_kind: DesignationKind | None) -> Designatio
         return None
     numbers = _read_integers(text)
     first, second = (*numbers, Fraction(0))[:2]
+    # Of `3:40` as a duration in its smaller unit, in hours (or minutes), and in seconds.
     results = (60 * first + second, first + second / 60, 3600 * first + 60 * second) if ":" in text else ()
     return Designation(DesignationKind.CLOCK, text, numbers, results, seconds=seconds)
 
@@ -204,11 +210,13 @@ def _is_unit(text: str) -> bool:
 
 
 def _read_ordinal(text: str, reference_kind: DesignationKind | None) -> Designation | None:
+    """A rank in digits, such as `3rd`."""
     match = _ORDINAL.fullmatch(text)
     return Designation(DesignationKind.ORDINAL, text, (Fraction(match[1]),)) if match else None
 
 
 def _read_dimensions(text: str, reference_kind: DesignationKind | None) -> Designation | None:
+    """Such as `2 x 3`; its only result is the product."""
     if not _DIMENSIONS.fullmatch(text) or text.startswith("0x"):
         return None
     numbers = _read_integers(text)
@@ -219,8 +227,9 @@ def _read_dimensions(text: str, reference_kind: DesignationKind | None) -> Desig
 
 
 def _read_code(text: str, reference_kind: DesignationKind | None) -> Designation | None:
-    version = reference_kind is DesignationKind.CODE and _DECIMAL.fullmatch(text)
-    if version or _DOTTED_CODE.fullmatch(text) or _SCORE_IN_PARTS.fullmatch(text) or _ERA.fullmatch(text):
+    """A telephone number, a version, an era, a score in parts, or other groups of digits that are no calculation."""
+    is_version = reference_kind is DesignationKind.CODE and _DECIMAL.fullmatch(text)
+    if is_version or _DOTTED_CODE.fullmatch(text) or _SCORE_IN_PARTS.fullmatch(text) or _ERA.fullmatch(text):
         return Designation(DesignationKind.CODE, text, _read_integers(text))
     if not _DIGIT_GROUPS.fullmatch(text) and not _GROUPS_IN_BRACKETS.fullmatch(text):
         return None

@@ -62,7 +62,7 @@ def parse_formula(text: str) -> Any:
         raise UnreadableError
     formula = parsed[0]
     symbols: set[Any] = getattr(formula, "free_symbols", set())
-    if [symbol.name for symbol in symbols] == ["i"]:
+    if [symbol.name for symbol in symbols] == ["i"]:  # as the only letter it is the imaginary unit
         return formula.subs(dict.fromkeys(symbols, I))
     return formula
 
@@ -71,12 +71,14 @@ def to_number(expression: Any) -> Number | None:
     """The value of a real constant; None for a variable, a relation or a set."""
     if not getattr(expression, "is_number", False) or expression.is_real is False:
         return None
-    value, exact = expression.evalf(15), not expression.atoms(Float)
+    value = expression.evalf(15)
+    exact = not expression.atoms(Float)
     if not getattr(value, "is_Float", False) and not getattr(value, "is_Integer", False):
         return None
     if exact and expression.is_rational and abs(value) < _LARGEST_RATIONAL:
-        whole = expression.doit()
-        return Number(Fraction(int(whole.p), int(whole.q)), exact) if whole.is_Rational else Number(float(value), exact)
+        rational = expression.doit()
+        if rational.is_Rational:
+            return Number(Fraction(int(rational.p), int(rational.q)), exact)
     return Number(float(value), exact)
 
 
@@ -129,12 +131,13 @@ def parse_quantity(text: str, letters: bool) -> Quantity | None:
         return _make_quantity(parse_number(match["number"]), match["unit"])
     in_degrees = TRIGONOMETRIC.search(text) and "\\circ" in text
     start = None if in_degrees else _UNIT_START.search(text)
-    if start and start.start() and _is_unit(text[start.start() :], False):
+    if start and start.start() and _is_unit(text[start.start() :], letters=False):
         return _make_quantity(parse_constant(text[: start.start()]), text[start.start() :])
     return _make_quantity(parse_constant(text))
 
 
 def _make_quantity(number: Number | None, unit: str = "") -> Quantity | None:
+    """A number with the text of its unit as a quantity; None without a number."""
     return None if number is None else Quantity(number, parse_unit(unit) if unit else None)
 
 
@@ -146,6 +149,6 @@ def _is_unit(text: str, letters: bool) -> bool:
     if _UNIT_START.match(text):
         return True
     unit = parse_unit(text)
-    if unit is not None and unit.powers is not None:
+    if unit is not None and unit.powers is not None:  # a known unit
         return letters or bool(re.match(r"[A-Za-z]{2}", text) and not re.search(r"\\", text))
     return bool(re.match(r"[A-Za-z]{3,}", text)) and not re.search(r"[\\^+*=]|(?<!\w)-|-(?!\w)", text)

@@ -23,6 +23,8 @@ from entropy_sentinel.judges.units import find_leading_unit
 from entropy_sentinel.schemas.label_schema import NoAnswer
 
 _BOX = re.compile(r"\\f?boxed\s*(?=\{)")
+# The last boxes of a response that are read; no more form one answer.
+_MOST_BOXES = 20
 # Between boxes that together form one answer: `\boxed{1}$ and $\boxed{2}`, `$x = \boxed{1}$, $y = \boxed{2}$`.
 _BETWEEN_BOXES = re.compile(
     r"[\s$]*(?:\\\)|\\\])?[\s$]*(?:,|;|,?\s*(?:and|or)\b)[\s$]*(?:\\\(|\\\[)?[\s$]*(?:[A-Za-z_0-9]{1,4}\s*=\s*)?"
@@ -107,6 +109,8 @@ _LETTER_IN_TEXT = re.compile(
     r"(?<![A-Za-z\\'(])(A)(?=[).:](?:\s|$))|(?<![A-Za-z\\'(\d])([a-j])(?=\)\s)"
 )
 
+# Characters before and after an answer in which such text is looked for.
+_NEAR = 200
 # A unit directly after a box that changes the number.
 _MULTIPLE = re.compile(r"[\s$)\\\]}]*(?:text\{\s*)?(?:dozen|hundred|thousand|\w+illion)\b", re.IGNORECASE)
 
@@ -124,7 +128,10 @@ def find_last_boxed(response: str) -> str | None:
     None without a box, or if the last one is not closed.
     """
     boxes = _find_last_boxes(response)
-    return boxes and ", ".join(boxes[0])
+    if boxes is None:
+        return None
+    contents, _, _ = boxes
+    return ", ".join(contents)
 
 
 def find_final_answer(response: str, truncated: bool) -> FinalAnswer:
@@ -151,7 +158,8 @@ def _find_in_reply(response: str, truncated: bool) -> FinalAnswer:
         return answer
     if (boxes := _find_last_boxes(response)) is not None:
         contents, start, end = boxes
-        return _check_surroundings(response, ", ".join(contents), start, end, len(response[: end - 1].rstrip()))
+        content_end = len(response[: end - 1].rstrip())  # before the last brace
+        return _check_surroundings(response, ", ".join(contents), start, end, content_end)
     if truncated:
         if _begins_answer(response):
             raise Unclear("cut off, and the answer is not in a whole box")
@@ -212,15 +220,21 @@ def _find_in_tags(response: str, truncated: bool) -> FinalAnswer | None:
 
 
 def _find_last_boxes(response: str) -> tuple[list[str], int, int] | None:
-    """The contents of the last boxes that belong together, the start of the first and the end of the last."""
-    boxes: list[tuple[int, int, str | None]] = []
-    for box in list(_BOX.finditer(response))[-20:]:
+    """The contents of the last boxes that belong together, the start of the first and the end of the last.
+
+    None without a box, or if the last one is not closed.
+    """
+    boxes: list[tuple[int, int, str | None]] = []  # start, end and content; None if the box is not closed
+    for box in list(_BOX.finditer(response))[-_MOST_BOXES:]:
         inside = read_braces(response, box.end())
         boxes.append((box.start(), box.end() + len(inside or "") + 2, inside))
-    if not boxes or boxes[-1][2] is None:
+    if not boxes:
         return None
-    answers, start = [boxes[-1][2].strip()], boxes[-1][0]
-    for begin, end, inside in reversed(boxes[:-1]):
+    *earlier, (start, last_end, last) = boxes
+    if last is None:
+        return None
+    answers = [last.strip()]
+    for begin, end, inside in reversed(earlier):
         if inside is None or end > start:
             break
         between = response[end:start]
@@ -230,7 +244,7 @@ def _find_last_boxes(response: str) -> tuple[list[str], int, int] | None:
             break
         answers.insert(0, inside.strip())
         start = begin
-    return answers, start, boxes[-1][1]
+    return answers, start, last_end
 
 
 def _is_enumeration(between: str) -> bool:
@@ -240,11 +254,15 @@ def _is_enumeration(between: str) -> bool:
 
 
 def _check_surroundings(response: str, answer: str, start: int, end: int, answer_end: int) -> FinalAnswer:
-    """The answer in the box or tag from `start` to `end`. Raises Unclear if the text around it denies it."""
+    """The answer in the box or tag from `start` to `end`. Raises Unclear if the text around it denies it.
+
+    `answer_end` is the character at which the answer itself ends.
+    """
     before, after = _blank_marks(response[:start]), _blank_marks(response[end:])
     opening = _get_last_clause(before)
-    nearby = _BEFORE.search(before[-200:]) or _AFTER.match(after[:200]) or _MULTIPLE.match(after[:200])
-    if nearby or _DENIAL.search(opening):
+    near_before, near_after = before[-_NEAR:], after[:_NEAR]
+    changed = _BEFORE.search(near_before) or _AFTER.match(near_after) or _MULTIPLE.match(near_after)
+    if changed or _DENIAL.search(opening):
         raise Unclear("words around the box say that it is not the answer, or not all of it")
     _check_following(answer, after)
     return FinalAnswer(answer, answer_end)
@@ -261,15 +279,17 @@ def _check_following(answer: str, following: str) -> None:
     if anchors := list(_ANCHOR.finditer(following)):
         sentences = _split_sentences(following, anchors[-1].end())
         clause = sentences[0].text if sentences else answer
-        if ("answer" in anchors[-1][0].casefold() or _has_value(clause)) and _strip_spaces(clause) != _strip_spaces(
-            answer
-        ):
+        states_answer = "answer" in anchors[-1][0].casefold() or _has_value(clause)
+        if states_answer and _strip_spaces(clause) != _strip_spaces(answer):
             raise Unclear("several final answers")
     for value in find_foreign_answers(following):
         if _strip_spaces(value.text) != _strip_spaces(answer):
             raise Unclear("several final answers")
-    numbers, sentence_end = _list_numbers(answer), _SENTENCE_END.search(following)
-    for sentence in _split_sentences(following, sentence_end.end()) if sentence_end else []:
+    numbers = _list_numbers(answer)
+    sentence_end = _SENTENCE_END.search(following)
+    if sentence_end is None:
+        return
+    for sentence in _split_sentences(following, sentence_end.end()):
         following_numbers = _list_numbers(_CALCULATION.sub(" ", sentence.text))
         if following_numbers and not following_numbers & numbers:
             raise Unclear("another number follows the answer")
@@ -282,7 +302,8 @@ def _find_stated_answer(text: str) -> FinalAnswer | None:
     if not sentences:
         return None
     answer = sentences[0].text
-    answer = answer if _GOES_ON.search(answer) else answer.rstrip(" .")
+    if not _GOES_ON.search(answer):
+        answer = answer.rstrip(" .")
     following = [sentence.text for sentence in sentences[1:]]
     if answer.startswith("that ") or any(map(_has_value, following)):
         return None
@@ -350,12 +371,12 @@ def _find_calculated(text: str) -> FinalAnswer:
         if _matches_result(amount, results[-1]):
             if _BEFORE.search(text[start : amount.start()][-200:]) or _AFTER.match(text[amount.end() : end]):
                 raise Unclear("words around the number change it")
+            value = _strip_delimiters(amount)
+            value_end = amount.end()
             goes_on = _DIGITS_GO_ON.match(text, amount.end()) if "." in amount[0] else None
-            value, value_end = (
-                (f"{_strip_delimiters(amount)}...", goes_on.end())
-                if goes_on
-                else (_strip_delimiters(amount), amount.end())
-            )
+            if goes_on:
+                value = f"{value}..."
+                value_end = goes_on.end()
             unit = find_leading_unit(clean_notation(re.split(r"[,;()]", text[value_end:end])[0]))
             return FinalAnswer(f"{value} \\text{{ {unit}}}" if unit else value, value_end)
     raise Unclear("no final answer")
@@ -377,6 +398,7 @@ def _strip_delimiters(amount: re.Match[str]) -> str:
 
 
 def _get_last_clause(text: str) -> str:
+    """What follows the last punctuation mark or line end of a text."""
     return re.split(r"[.!?,;:\n]", text)[-1]
 
 
@@ -386,10 +408,12 @@ def _has_value(sentence: str) -> bool:
 
 
 def _list_numbers(text: str) -> set[str]:
+    """The numbers in a text as they are written, without signs and commas."""
     return {number.replace(",", "") for number in _DIGITS.findall(text)}
 
 
 def _strip_spaces(text: str) -> str:
+    """A text in one notation without white space, to compare two answers."""
     return re.sub(r"\s", "", clean_notation(text)).rstrip("!")
 
 

@@ -15,6 +15,7 @@ from entropy_sentinel.llm_client.server_settings import Prompt
 
 
 def _load_kinds() -> dict[str, type[Kind]]:
+    """The classes of judges by name; raises ConfigError for one whose key `kind` does not have that name."""
     kinds = load_classes("judges", Kind)
     for name, kind in kinds.items():
         key = kind.model_fields.get("kind")
@@ -35,6 +36,7 @@ def _drop_null_keys(judge: Any) -> Any:
 
 
 def _tag_kind(judge: Any) -> str | None:
+    """The tag by which Pydantic chooses the class of a judge's section, a mapping or an object."""
     kind = judge.get("kind") if isinstance(judge, Mapping) else getattr(judge, "kind", None)
     return f"[{kind}]"
 
@@ -69,6 +71,7 @@ def list_basic_judges(name: str, judges: Mapping[str, Settings]) -> list[str]:
 
 
 def _walk_basic_judges(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
+    """The basic judges behind the last name of `way`, which has the names from the first judge down to it."""
     *above, name = way
     if name in above:
         raise ValueError(f"judges.{way[0]}.judges: a judge must not be part of itself, got {' -> '.join(way)}")

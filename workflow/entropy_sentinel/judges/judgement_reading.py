@@ -46,14 +46,17 @@ def read_judgement(reply: str) -> bool | None:
         return None
     text = _unquote_text(reply[start:].strip())
     verdicts: list[bool | None] = []
-    end, last = 0, 0
+    end = 0  # of what was read
+    last = 0  # the begin of the last verdict
     while (begin := text.find("{", end)) >= 0:
         end = begin + 1
         for verdict, stop in (_read_json(text, begin), _read_python(text, begin)):
-            if stop:
+            if stop:  # else there is no such object at `begin`
                 verdicts.append(verdict)
-                end, last = stop, begin
+                end = stop
+                last = begin
                 break
+    # Whether another object, which has not ended, contains the last verdict.
     inside = text.count("{", 0, last) > text.count("}", 0, last)
     if not verdicts or len(set(verdicts)) > 1 or inside or not _END.fullmatch(text, end):
         return None
@@ -80,7 +83,7 @@ def _read_json(text: str, begin: int) -> tuple[bool | None, int]:
 
 
 def _read_python(text: str, begin: int) -> tuple[bool | None, int]:
-    """Do the same as `_read_json` for an object in Python's spelling, such as `{'success': True}`."""
+    """The verdict of an object in Python's spelling, `{'success': True}`, at `begin`, and its end; 0 without one."""
     if match := _PYTHON.match(text, begin):
         return _WORDS[match[1].casefold()], match.end()
     end = text.find("}", begin) + 1
@@ -110,7 +113,7 @@ class Step(NamedTuple):
 
 
 def select_last_steps(reply: ServerReply) -> list[Any] | None:
-    """The last tokens of a reply with their alternatives, for `read_verdict_probability`; null without any."""
+    """The last tokens of a reply, each as [text, log-probability, alternatives] like `Step`; null without any."""
     try:
         content = _read_content(reply)
         return [_make_step(step) for step in content[-_N_KEPT:]] or None
@@ -141,6 +144,7 @@ def read_verdict_probability(steps: Any, label: bool) -> float | None:
 
 
 def _read_probability(steps: Sequence[Step], label: bool) -> float | None:
+    """The probability of "correct" at the token that begins the last verdict; null if that is not `label`."""
     verdicts = list(_VERDICT.finditer("".join(step.token for step in steps)))
     if not verdicts or (verdicts[-1]["word"].casefold() == "true") != label:
         return None
@@ -164,6 +168,7 @@ def _compute_true_share(step: Step, label: bool) -> float | None:
     if not sums[label] > 0:
         return None
     if not sums[not label]:
+        # The opposite verdict has at most the probability that the alternatives leave, and at most the least of theirs.
         values = [math.exp(logprob) for logprob in alternatives.values()]
         if min(max(0.0, 1 - sum(values)), min(values)) > _NEGLIGIBLE:
             return None
@@ -187,6 +192,7 @@ def _read_content(reply: ServerReply) -> Sequence[Any]:
 
 
 def _make_step(step: Any) -> list[Any]:
+    """A token of LiteLLM's reply as JSON: [text, log-probability, [[text, log-probability] of each alternative]]."""
     if not isinstance(step, Mapping):
         step = step.model_dump()
     alternatives = [[entry["token"], float(entry["logprob"])] for entry in step.get("top_logprobs") or ()]

@@ -86,12 +86,13 @@ def quote_text(visible: VisibleText, headings: frozenset[str]) -> VisibleText:
 
 
 def list_headings(messages: Iterable[Mapping[str, str]]) -> frozenset[str]:
-    """The headings around a prompt's placeholders, such as `# Correct Answer`, by `_name_heading`; tags unchanged."""
+    """The headings around a prompt's placeholders: `correctanswer` for `# Correct Answer`; tags unchanged."""
     headings: set[str] = set()
     for message in messages:
         parts = _PLACEHOLDER.split(message["content"])
         for number, part in enumerate(parts):
             lines = [line for line in part.splitlines() if line.strip()]
+            # The line before the placeholder that follows this part, and the line after the one that precedes it.
             neighbours = lines[-1:] * (number < len(parts) - 1) + lines[:1] * (number > 0)
             for line in neighbours:
                 tags = re.findall(r"</?\w[^<>]*>", _simplify_text(line))
@@ -256,12 +257,11 @@ class LlmJudge:
         answer = visible.text if self._settings["shown"] == "answer" else None
         caution = quote_text(visible, self._headings).caution
         if isinstance(reply, Refusal):
-            reason, raw = f"the judge's server refuses: {reply.reason}", reply.reason
+            reason = f"the judge's server refuses: {reply.reason}"
+            raw = reply.reason
         elif not _is_kept(reply):
-            reason, raw = (
-                "the judge's cached reply is damaged: delete it from the cache, and it is asked again",
-                str(reply),
-            )
+            reason = "the judge's cached reply is damaged: delete it from the cache, and it is asked again"
+            raw = str(reply)
         else:
             self._names |= {reply["model"]} - {""}
             text = _read_whole_reply(reply)
@@ -269,7 +269,8 @@ class LlmJudge:
                 return Verdict(
                     label, answer, caution=caution, probability=read_verdict_probability(reply.get("steps"), label)
                 )
-            reason, raw = _explain_unreadable(reply, text), reply["raw"] or text
+            reason = _explain_unreadable(reply, text)
+            raw = reply["raw"] or text
         return Verdict(
             label=None,
             answer=answer,
@@ -293,6 +294,7 @@ def find_last_answer(text: str) -> str:
 
 
 def _select_content(reply: ServerReply) -> dict[str, Any]:
+    """What is cached of a reply, without its log-probabilities: model, text, finish reason, tokens and the raw text."""
     return {
         "model": mask_secrets(str(getattr(reply.parsed, "model", None) or "")),
         "text": reply.text,

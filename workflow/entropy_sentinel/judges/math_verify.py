@@ -90,20 +90,27 @@ def same_as_reference(reference: str, answer: str, tolerance: Tolerance, questio
     expected, actual = clean_notation(reference), clean_notation(answer)
     if bool(_GROUPED_BY_TWO.fullmatch(expected)) != bool(_GROUPED_BY_TWO.fullmatch(actual)):
         raise Unclear("digits in groups of two, or several numbers")
-    json_structure, letters = parse_json_list(reference, question), has_letter_units(reference)
+    json_structure = parse_json_list(reference, question)
+    letters = has_letter_units(reference)
     if not expected or not (json_structure or is_readable(expected, letters)):
         raise Unclear("reference cannot be read")
     if not actual or (
-        has_words(actual) and make_key(actual) != make_key(expected) and parse_quantity(actual, True) is None
+        has_words(actual) and make_key(actual) != make_key(expected) and parse_quantity(actual, letters=True) is None
     ):
         raise Unclear("answer cannot be read")
     comparison = _Comparison(tolerance, letters, question)
-    ranges = [match[0] if (match := _PARAMETER.search(text)) else "" for text in (expected, actual)]
-    if make_key(ranges[0]) == make_key(ranges[1]):
+    expected_range, actual_range = _find_parameter_range(expected), _find_parameter_range(actual)
+    if make_key(expected_range) == make_key(actual_range):
         return comparison.same(expected, actual, json_structure)
-    if comparison.same(expected.removesuffix(ranges[0]), actual.removesuffix(ranges[1]), json_structure):
+    if comparison.same(expected.removesuffix(expected_range), actual.removesuffix(actual_range), json_structure):
         raise Unclear("which values a letter may have")
     return False
+
+
+def _find_parameter_range(text: str) -> str:
+    r"""The end of a text that says which whole numbers a letter may be, such as `, k \in Z`; empty without one."""
+    match = _PARAMETER.search(text)
+    return match[0] if match else ""
 
 
 @dataclass(frozen=True)
@@ -172,6 +179,7 @@ class _Comparison:
         return bool(expected == actual)
 
     def _same_equation(self, reference: str, answer: str) -> bool:
+        """Whether two equations have the same solutions. Raises Unclear for those of other kinds than polynomials."""
         expected, actual = _read_formulas(reference, answer)
         if relations.to_polynomial(expected) is None:
             raise Unclear("equations of this kind cannot be compared")
@@ -253,6 +261,7 @@ class _Comparison:
         return same
 
     def _same_parts(self, structure: Structure, actual_structure: Structure) -> bool:
+        """Whether the parts of two structures are the same, in their order if the reference has one."""
         if len(structure.parts) != len(actual_structure.parts):
             return False
         if structure.is_ordered:
@@ -263,6 +272,7 @@ class _Comparison:
         return self._same_in_any_order(structure.parts, actual_structure.parts)
 
     def _same_in_any_order(self, reference: Sequence[str], answer: Sequence[str]) -> bool:
+        """Whether each part of the reference is the same as another part of the answer."""
         left = list(answer)
         for part in reference:
             position = next((i for i, answer_part in enumerate(left) if self.same(part, answer_part)), None)
@@ -277,7 +287,7 @@ class _Comparison:
         if same is not None:
             return same
         expected = parse_quantity(reference, self.units_in_letters)
-        actual = None if expected is None else parse_quantity(answer, True)
+        actual = None if expected is None else parse_quantity(answer, letters=True)
         if expected is None or actual is None:
             if expected is not None and expected.number.value != 0 and _is_only_words(answer):
                 return False
@@ -301,6 +311,7 @@ class _Comparison:
         )
 
     def _same_formula(self, reference: str, answer: str) -> bool:
+        """Whether two formulas are algebraically equal. Raises Unclear if they may be with other letters."""
         expected, actual = _read_formulas(reference, answer)
         if expressions.are_equal(expected, actual):
             return True
@@ -346,8 +357,9 @@ def _require_one_notation(reference: str, answer: str) -> None:
 
 
 def _is_measured(text: str) -> bool:
-    measured = parse_quantity(text, True)
-    return measured is not None and measured.unit is not None and bool(measured.unit.powers)
+    """Whether a text is a number with a known unit that is no mere multiple, such as `5 m`."""
+    quantity = parse_quantity(text, letters=True)
+    return quantity is not None and quantity.unit is not None and bool(quantity.unit.powers)
 
 
 def _is_set(structure: Structure | None) -> bool:

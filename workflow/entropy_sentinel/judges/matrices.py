@@ -39,17 +39,19 @@ def same_matrices(
     ):
         raise Unclear("a determinant, or a norm")
     if structure is not None and actual_structure is not None:
-        return (
-            False
-            if structure.is_matrix and actual_structure.is_matrix and structure.notation != actual_structure.notation
-            else None
-        )
+        are_matrices = structure.is_matrix and actual_structure.is_matrix
+        return False if are_matrices and structure.notation != actual_structure.notation else None
     if has_matrix(reference) and has_matrix(answer):
         return _same_results(reference, answer)
-    formula, left = (reference, actual_structure) if structure is None else (answer, structure)
-    if left is not None and parse_quantity(formula, True) is not None:
+    # The side without parts, and the structure of the other one.
+    formula, counterpart = (reference, actual_structure) if structure is None else (answer, structure)
+    if counterpart is not None and parse_quantity(formula, letters=True) is not None:
         return False
-    if _MAY_BE_A_MATRIX.search(formula) if left is None or left.is_matrix else _compute_matrix(formula) is not None:
+    if counterpart is None or counterpart.is_matrix:
+        may_be_matrix = _MAY_BE_A_MATRIX.search(formula) is not None
+    else:
+        may_be_matrix = _compute_matrix(formula) is not None
+    if may_be_matrix:
         raise Unclear("a matrix, and a formula that may be one")
     return None
 

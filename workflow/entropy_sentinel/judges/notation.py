@@ -131,6 +131,7 @@ def _has_lone_dollar(text: str) -> bool:
 
 
 def _strip_outer_braces(text: str) -> str:
+    """A text without the braces that are around all of it."""
     while text.startswith("{") and (inside := read_braces(text, 0)) == text[1:-1]:
         text = inside.strip()
     return text
@@ -172,6 +173,7 @@ _FRACTION = re.compile(
     r"(?:(\d+)\s+)?(\d+)\s*/\s*(\d+))"
 )
 
+# What a number may end with whose digits go on.
 _ENDS_OF_ENDLESS = ("}", ")", "\\ldots", *"0123456789")
 
 # Digits that Python converts to an integer; no real answer has more.
@@ -205,23 +207,28 @@ def parse_number(text: str) -> Number | None:
         return None
     text = join_thousands(text.strip())
     if match := _DECIMAL.fullmatch(text):
+        sign, digits = match[1], match[2]
         exponent = int(match[3] or 0)
-        value = Fraction(Decimal(match[2]).scaleb(exponent))
-        return Number(_apply_sign(value, match[1]), "." not in match[2] and exponent >= 0, _count_significant(match[2]))
+        value = Fraction(Decimal(digits).scaleb(exponent))
+        is_exact = "." not in digits and exponent >= 0
+        return Number(_apply_sign(value, sign), is_exact, _count_significant(digits))
     if match := _POWER.fullmatch(text):
-        return Number(_apply_sign(Fraction(10) ** int(match[2]), match[1]), True, 1)
+        return Number(_apply_sign(Fraction(10) ** int(match[2]), match[1]), exact=True, digits=1)
     if match := _FRACTION.fullmatch(text):
+        # As `\frac`, with or without braces, or with a slash.
         whole = int(match[2] or match[7] or 0)
         above, below = int(match[3] or match[4] or match[8]), int(match[5] or match[6] or match[9])
-        return Number(_apply_sign(whole + Fraction(above, below), match[1]), True) if below else None
+        return Number(_apply_sign(whole + Fraction(above, below), match[1]), exact=True) if below else None
     return _parse_endless(text) if "." in text and text.endswith(_ENDS_OF_ENDLESS) else None
 
 
 def _parse_endless(text: str) -> Number | None:
+    r"""A number whose digits go on: `0.\overline{3}` is exact, `0.333\ldots` is not; None for any other text."""
     if (recurring := read_recurring(text)) is not None:
-        return Number(recurring, True)
+        return Number(recurring, exact=True)
     if endless := read_endless(text):
-        return Number(endless.least if endless.repeated is None else endless.repeated, False, endless=endless)
+        value = endless.least if endless.repeated is None else endless.repeated
+        return Number(value, exact=False, endless=endless)
     return None
 
 
@@ -276,10 +283,15 @@ def _to_recurring(number: Number) -> Number | None:
 
 
 def _is_exact_whole(reference: Number, tolerance: Mapping[str, Any]) -> bool:
+    """Whether a reference is a whole number, and the tolerance does not apply to these."""
     return not tolerance.get("whole_numbers", True) and reference.exact and reference.value == int(reference.value)
 
 
 def _is_within_tolerance(expected: float, actual: float, digits: int | None, tolerance: Mapping[str, Any]) -> bool:
+    """Whether two numbers differ by at most a share, or agree in their significant digits.
+
+    `digits` is the number of significant digits of the reference as written.
+    """
     if (relative := tolerance.get("relative")) is not None:
         return abs(expected - actual) <= float(relative) * abs(expected) * (1 + _FLOAT)
     wanted = tolerance["significant_digits"]
@@ -288,6 +300,7 @@ def _is_within_tolerance(expected: float, actual: float, digits: int | None, tol
 
 
 def _round_digits(value: float, digits: int) -> str:
+    """A number rounded to so many significant digits, as text: `1.23e+04`."""
     return f"{value:.{digits - 1}e}"
 
 

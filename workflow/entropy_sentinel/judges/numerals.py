@@ -30,8 +30,10 @@ def read_numeral(text: str) -> Numeral | None:
     """The numeral that names its base; None for any other text, such as the variable `a_2`."""
     for pattern in _NUMERALS:
         if match := pattern.fullmatch(text):
-            name, digits = match["base"].casefold(), match["digits"].upper().lstrip("0") or "0"
+            name = match["base"].casefold()  # in digits, as a word or, in `0x1F`, as a letter
+            digits = match["digits"].upper().lstrip("0") or "0"
             base = _PREFIXES[name] if name in _PREFIXES else int(_BASES.get(name, name))
+            # Letters alone are a variable, unless they are several ones in base 16.
             has_digit = bool(re.search(r"\d", match["digits"])) or (base == 16 and len(digits) > 1)
             if 2 <= base <= _LARGEST_BASE and has_digit:
                 try:
@@ -90,6 +92,7 @@ def read_endless(text: str) -> EndlessDecimal | None:
 
 
 def _compute_recurring(sign: str, whole: str, fixed: str, period: str) -> Fraction:
+    """The value of a decimal: `fixed` digits after the point, then the `period` again and again."""
     digits = Fraction(int(f"{whole or 0}{fixed}")) + Fraction(int(period), int("9" * len(period)))
     value = digits / int("1" + "0" * len(fixed))
     return -value if sign == "-" else value

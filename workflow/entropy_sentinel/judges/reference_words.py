@@ -112,4 +112,5 @@ def same_word(reference: str, answer: str) -> bool:
 
 
 def _list_lower_words(text: str) -> list[str]:
+    """The words of a text in lower case, without commands of LaTeX."""
     return [word.casefold() for word in re.findall(r"[A-Za-z]+", _COMMAND.sub(" ", text).replace("\\text", " "))]

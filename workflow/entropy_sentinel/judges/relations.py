@@ -48,6 +48,7 @@ def same_solutions(reference: Any, answer: Any) -> bool | None:
 
 
 def _has_close_coefficients(expected: sympy.Poly, actual: sympy.Poly) -> bool:
+    """Whether two polynomials have the same terms, with coefficients that differ at most by rounding."""
     left, right = expected.as_dict(), actual.as_dict()
     if left.keys() != right.keys():
         return False

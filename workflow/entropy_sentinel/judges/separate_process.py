@@ -128,7 +128,10 @@ def _make_math_verify(tolerance: dict[str, Any] | None, no_option: str, unanswer
 
 
 def main(what: str) -> None:
-    """Answer every case on standard input; output of libraries goes to standard error."""
+    """Answer every case on standard input; output of libraries goes to standard error.
+
+    `what` is JSON: the module and the name of the function that makes the judge, and its arguments.
+    """
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     module, name, arguments = json.loads(what)

@@ -115,18 +115,23 @@ def find_short_number(answer: StatedAnswer) -> str | None:
     """The number that a short answer gives; of several the last one that is none of an aside like `of 15`."""
     if NUMBER.fullmatch(answer.stated) or answer.first:
         return find_number(answer)
-    numbers, main = [], []
+    numbers = []  # "" for one that the word beside it denies or makes another value
+    main_numbers = []  # those that are no aside
     for place, word in enumerate(answer.words):
-        before, after = answer.words[place - 1 : place] if place else [], answer.words[place + 1 : place + 2]
+        # The word beside it, if there is one.
+        before = answer.words[place - 1 : place] if place else []
+        after = answer.words[place + 1 : place + 2]
         if not NUMBER.fullmatch(word):
             continue
         changed = {*before} & (CHANGES_AFTER | DENIALS) or {*after} & CHANGES_BEFORE
         numbers.append("" if changed else word)
         if not {*before} & _ASIDE:
-            main.append(numbers[-1])
-    if re.match(r"\S+\s*\(", answer.text) and numbers and answer.words[0] == numbers[0]:
+            main_numbers.append(numbers[-1])
+    if not numbers:
+        return None
+    if re.match(r"\S+\s*\(", answer.text) and answer.words[0] == numbers[0]:  # `5 (of 12)`
         return numbers[0]
-    return (main or numbers)[-1] if numbers else None
+    return main_numbers[-1] if main_numbers else numbers[-1]
 
 
 def find_amount(answer: StatedAnswer, unit: str) -> str | None:

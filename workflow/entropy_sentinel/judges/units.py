@@ -96,7 +96,7 @@ def list_factors(reference: Unit | None, answer: Unit | None) -> Iterator[float]
     unit = reference or answer
     if unit is None:
         return iter([1.0])
-    if not unit.is_number:
+    if not unit.is_number:  # the other side may omit the unit, but not its multiple
         return iter([1 / unit.multiple if unit is reference else unit.multiple])
     converted = 1 / unit.size if unit is reference else unit.size
     return iter([1.0, converted] if unit.unspoken else [converted])
@@ -121,7 +121,8 @@ def parse_unit(text: str) -> Unit | None:
     for name, factor, _, exponent in factors:
         if name in _MULTIPLES:
             multiple *= factor**exponent
-    return Unit(words, size, powers, len(factors) == 1 and factors[0][0] in _UNSPOKEN, multiple)
+    (first_name, *_), *rest = factors
+    return Unit(words, size, powers, unspoken=not rest and first_name in _UNSPOKEN, multiple=multiple)
 
 
 def find_leading_unit(text: str) -> str:
@@ -162,7 +163,11 @@ def _simplify_text(text: str) -> str:
 
 def _parse_factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
     """(name, size, powers, exponent) of each unit in a product; None if any is unknown."""
-    factors, position, sign, inside, power = [], 0, 1, 0, 1
+    factors = []
+    position = 0
+    sign = 1  # of the next exponent: -1 after a slash
+    inside = 0  # the sign of all units within the open bracket; 0 outside of brackets
+    power = 1  # of the next unit: 2 after `square`
     while position < len(words):
         match = _TOKEN.match(words, position)
         if match is None or match.end() == position:
@@ -190,7 +195,10 @@ def _parse_factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
 
 
 def _look_up(name: str) -> list[tuple[str, float, Powers]]:
-    """The unit with this name, or the two units of joined symbols such as `JK`; empty if any is unknown."""
+    """The unit with this name, or the two units of joined symbols such as `JK`; empty if any is unknown.
+
+    A unit is (symbol, size in base units, their powers).
+    """
     if (whole := _find_unit(name)) is not None:
         return [whole]
     if name.islower() or len(name) > 6:
@@ -219,11 +227,13 @@ def _find_unit(name: str) -> tuple[str, float, Powers] | None:
             if symbol.startswith(prefix) and rest in _PREFIXABLE and is_name == (rest != symbol.removeprefix(prefix)):
                 base = _find_unit(rest)
                 assert base is not None  # because a unit that takes a prefix is itself in the tables
-                return symbol, base[1] * 10.0**exponent, base[2]
+                _, size, powers = base
+                return symbol, size * 10.0**exponent, powers
     return None
 
 
 def _iterate_singulars(name: str) -> Iterator[str]:
+    """Yield what a name of a unit may be in the singular; nothing for a symbol."""
     if len(name) > 3:
         yield name
         yield name.removesuffix("s")

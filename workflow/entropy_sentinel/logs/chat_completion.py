@@ -47,10 +47,12 @@ def _parse_completion(reply: Any) -> Completion | None:
         return None
     choice = _read_fields(body["choices"][0])
     message, logprobs = _read_fields(choice["message"]), _read_fields(choice["logprobs"])
+    # The reply as dicts down to its steps, which is as far as formats look to recognise it.
     outline = {**body, "choices": [{**choice, "message": message, "logprobs": logprobs}]}
-    steps, text = logprobs["content"], message.get("content")
+    steps = logprobs["content"]
+    text = message.get("content")
     model, item_id, usage = body.get("model"), body.get("id"), body.get("usage")
-    unusual = (
+    is_unusual = (
         not _STREAM_FIELDS.isdisjoint((*body, *choice))
         or "text" in choice
         or choice.get("token_ids") is not None
@@ -63,7 +65,7 @@ def _parse_completion(reply: Any) -> Completion | None:
         or item_id == ""
         or not _is_count(None if usage is None else _read_fields(usage).get("prompt_tokens"))
     )
-    if unusual or (format := find_format(outline)) is None or format.name != _FORMAT:
+    if is_unusual or (format := find_format(outline)) is None or format.name != _FORMAT:
         return None
     trace = _parse_steps(steps)
     if trace is None:
@@ -96,8 +98,8 @@ def _parse_steps(steps: list[Any]) -> tuple[np.ndarray, np.ndarray] | None:
     else:
         return None
     widths = set(map(len, top))
-    kinds = {*map(type, sampled), *map(type, flat)}
-    if len(widths) != 1 or not flat or not kinds <= {int, float} or {*map(type, tokens)} != {str}:
+    types = {*map(type, sampled), *map(type, flat)}
+    if len(widths) != 1 or not flat or not types <= {int, float} or {*map(type, tokens)} != {str}:
         return None
     with np.errstate(over="ignore"):  # -1e300 becomes -inf
         values = np.array(flat, dtype=np.float32).reshape(len(steps), -1)
@@ -105,6 +107,7 @@ def _parse_steps(steps: list[Any]) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _is_count(value: Any) -> bool:
+    """Whether a value is null or a number of tokens that a frame can hold."""
     return value is None or (type(value) is int and 0 <= value <= MAX_VALUES["prompt_tokens"])
 
 

@@ -41,7 +41,7 @@ def extract_conversation(record: Any) -> str | None:
     if not isinstance(record, Mapping):
         return None
     messages = list(_iterate_messages(record))
-    # A log may have the response after the request.
+    # A log may have the response after the request. A message with calls of tools, which is no plain text, stays.
     while messages and messages[-1]["role"] == "assistant" and "omitted" not in messages[-1]:
         messages.pop()
     if any(message["role"] != "system" for message in messages):
@@ -67,6 +67,7 @@ def join_text(content: Any) -> str:
 
 
 def _read_part_text(part: Any) -> str:
+    """The text of a part of a message, an object or the text itself; "" without one."""
     if isinstance(part, Mapping):
         return str(part.get("text") or "")
     return part if isinstance(part, str) else ""
@@ -79,7 +80,8 @@ def _iterate_messages(record: Mapping[str, Any]) -> Iterator[LoggedMessage]:
         return
     for name in INSTRUCTIONS:
         instructions = record.get(name)
-        instructions = instructions.get("parts") if isinstance(instructions, Mapping) else instructions
+        if isinstance(instructions, Mapping):  # of Gemini
+            instructions = instructions.get("parts")
         if text := join_text(instructions):
             yield {"role": "system", "content": text}
     for message in logged:
@@ -108,7 +110,8 @@ def _name_nontext_kind(part: Any) -> str:
     """What a part of a message is besides text; "" for text."""
     if isinstance(part, Mapping):
         kind = None if part.get("type") is None else str(part["type"])
-        if kind in (None, *_TEXT_PARTS) and isinstance(part.get("text"), str):
+        is_text = kind in (None, *_TEXT_PARTS) and isinstance(part.get("text"), str)
+        if is_text or kind in _THINKING:
             return ""
-        return "" if kind in _THINKING else kind or str(next(iter(part), "part"))
+        return kind or str(next(iter(part), "part"))  # else the name of its first field
     return "" if isinstance(part, str) else "part"

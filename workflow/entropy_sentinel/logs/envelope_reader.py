@@ -55,15 +55,16 @@ class EnvelopeReader(Reader):
                 continue
 
     def _read_calls(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """Yield the responses of a record's calls; what is no call of a model is left out."""
+        """Yield the responses of a record's calls, such as spans of a trace; what is no call of a model is left out."""
         parts = [part for part in find_value(record, self._envelope.each) or () if isinstance(part, Mapping)]
         calls = [part for part in parts if self._envelope.is_call(part)]
-        n, seen = 0, set[bytes]()
+        n = 0
+        seen = set[bytes]()  # log-probabilities of responses
         for part in calls or parts:
             try:
                 replies = list(self._read_call(part, record))
             except InputError as error:
-                if not calls:
+                if not calls:  # the part does not say that it is a call of a model
                     continue
                 replies = [
                     Reply(
@@ -91,7 +92,8 @@ class EnvelopeReader(Reader):
         Times and metadata that the call lacks are looked up in the record.
         """
         envelope = self._envelope
-        contents, status = self._find_contents(call), find_value(call, envelope.status)
+        contents = self._find_contents(call)
+        status = find_value(call, envelope.status)
         failure = self._explain_missing_reply(call, status)
         if not contents and failure is None:
             raise InputError(f"has no reply in {' or '.join(envelope.reply)}; fields: {', '.join(call)[:200]}")
@@ -134,7 +136,8 @@ class EnvelopeReader(Reader):
                 contents = found if EVERY in path else [found]
                 return [content for content in contents if content not in ({}, "")]
         # A span may have the reply, or its parts, in other attributes.
-        return [call] if self._envelope.each and (find_layout(call) or any(find_replies(call))) else []
+        is_span = bool(self._envelope.each)
+        return [call] if is_span and (find_layout(call) or any(find_replies(call))) else []
 
     def _explain_missing_reply(self, call: Mapping[str, Any], status: Any) -> Any:
         """Why a call has no reply, if it has none: an error, a status of HTTP, or its words; else None."""
@@ -176,6 +179,7 @@ class EnvelopeReader(Reader):
         """The columns of a call's responses: time, metadata, settings of the request, fields with one value."""
         envelope = self._envelope
         paths = (*envelope.reply, *envelope.request, *envelope.item_id)
+        # The first names of the paths: these fields are no columns.
         fields_of_parts = {path.split(".")[0].split("[")[0] for path in paths}
         call_columns = collect_columns(call, leave_out={LOGPROBS_REFUSED, *fields_of_parts})
         time = parse_time_column(find_value(call, envelope.time) or find_value(record, envelope.time))
@@ -192,6 +196,7 @@ class EnvelopeReader(Reader):
 
 
 def _parse_content(content: Any, status: Any) -> tuple[list[Reply], dict[str, Any]]:
+    """The responses in one reply, an object or its text, and its columns by name; `status` is that of the call."""
     # In an HTTP log, the body is a field next to the status.
     response = parse_body(content) if isinstance(content, str) and _is_json(content) else content
     if isinstance(response, Mapping) and "body" in response and "choices" not in response:
@@ -215,6 +220,7 @@ def _extract_reason(status: str) -> Any:
 
 
 def _is_json(text: str) -> bool:
+    """Whether a text may be JSON, or a stream of server-sent events with JSON."""
     return text.lstrip().startswith(("{", "[", '"', "data:", "event:"))
 
 
@@ -226,4 +232,5 @@ class NestedReader(EnvelopeReader):
         super().__init__(ANYWHERE)
 
     def _find_contents(self, call: Mapping[str, Any]) -> list[Any]:
+        """The whole record, within which replies are searched for."""
         return [call]

@@ -89,10 +89,12 @@ class Envelope:
             return False
         if self.each:
             return find_value(record, self.each) is not None
-        reply, failed = find_value(record, self.reply), bool(self.needs) and find_value(record, self.error)
+        reply = find_value(record, self.reply)
+        # An error alone shows no form, because any record may have one.
+        error = find_value(record, self.error) if self.needs else None
         if self.needs_object:
-            return isinstance(to_object(reply), Mapping) or isinstance(failed, Mapping)
-        return self.reply_may_lack or bool(failed) or reply is not None
+            return isinstance(to_object(reply), Mapping) or isinstance(error, Mapping)
+        return self.reply_may_lack or bool(error) or reply is not None
 
     def is_call(self, part: Mapping[str, Any]) -> bool:
         """Whether a part says that it is a call of a model."""
@@ -103,6 +105,7 @@ class Envelope:
         return self._read_kind(part) in _OTHER_KINDS
 
     def _read_kind(self, part: Mapping[str, Any]) -> str:
+        """The kind of a call, such as `llm` or `tool`, in lower case; "" without one."""
         kind = find_value(part, self.kind)
         return kind.strip('"').lower() if isinstance(kind, str) else ""
 

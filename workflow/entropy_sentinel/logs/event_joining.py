@@ -65,6 +65,7 @@ class PartialEvents(PartialReply):
         if not self.choices or (output is not None and not isinstance(output, list)):
             return dict(self.fields)
         items = [dict(item) if isinstance(item, Mapping) else item for item in output or ()]
+        # In the order of the positions in the output and in the content of an item.
         for (item_id, number, position), choice in sorted(self.choices.items(), key=lambda pair: pair[0][1:]):
             whole = self.whole_values.get((item_id, number, position)) or {}
             whole = choice.join_pieces() | {name: value for name, value in whole.items() if value}
@@ -101,6 +102,7 @@ def _fill_content(item: dict[str, Any], position: int, piece: Mapping[str, Any])
 
 
 def _parse_position(value: Any) -> int:
+    """A position from 0; 0 for what is none."""
     return value if type(value) is int and value >= 0 else 0
 
 
@@ -127,7 +129,7 @@ class EventJoiner(Joiner):
             self._open_replies.pop(key, None)
 
     def add(self, record: Mapping[str, Any], place: str = "") -> list[PartialReply]:
-        """Add an event; return the reply that it closes."""
+        """Add an event; return the reply that it closes, in a list, or an empty list."""
         kind = record.get(self._events.kind)
         if kind in self._events.closing:
             return [self._close_reply(record[self._events.reply], place)]
@@ -150,6 +152,9 @@ class EventJoiner(Joiner):
         return []
 
     def _open_reply(self, key: Any, place: str) -> PartialEvents:
+        """The open reply with a key, which is opened if it is not; the key None is that of the pool of such items
+        whose reply is not known.
+        """
         reply = self._open_replies.get(key)
         if not isinstance(reply, PartialEvents):
             reply = self._open_replies[key] = PartialEvents(self._stream, key, place)
@@ -159,6 +164,7 @@ class EventJoiner(Joiner):
         """The key of the reply to which an item belongs; null if several may be meant, or none is open."""
         if item not in self._reply_by_item:
             n = len(self._awaiting_item)
+            # Replies without an item, or else all open ones; of more than one it is not known which is meant.
             candidates = list(islice(self._awaiting_item or filter(None, self._open_replies), 2))
             self._reply_by_item[item] = owner = candidates[0] if len(candidates) == 1 else None
             self._awaiting_item.pop(owner, None)
@@ -172,9 +178,11 @@ class EventJoiner(Joiner):
         key = parse_id(body.get("id")) if isinstance(body, Mapping) else None
         self._awaiting_item.pop(key, None)
         reply = self._open_replies.pop(key, None) if key is not None else None
-        reply = PartialEvents(self._stream, key, place) if reply is None else reply
+        if reply is None:
+            reply = PartialEvents(self._stream, key, place)
         assert isinstance(reply, PartialEvents)
-        reply.fields, reply.has_closed = body, True
+        reply.fields = body
+        reply.has_closed = True
         pool = self._open_replies.get(None)
         if isinstance(pool, PartialEvents) and isinstance(body, Mapping):
             self._claim_choices(reply, pool, body)
@@ -183,16 +191,19 @@ class EventJoiner(Joiner):
         return reply
 
     def _claim_choices(self, reply: PartialEvents, pool: PartialEvents, body: Mapping[str, Any]) -> None:
-        """Move to a reply its choices among those whose reply is not known."""
+        """Move to a reply its choices among those of the pool, whose reply is not known."""
         output = body.get("output")
-        ids = {item.get("id") for item in output if isinstance(item, Mapping)} if isinstance(output, list) else set()
+        ids = set()
+        if isinstance(output, list):
+            ids = {item.get("id") for item in output if isinstance(item, Mapping)}
         n_items = len({item for item, *_ in pool.choices})
         if not pool.n_mixed and n_items == 1 and len(self._open_replies) == 1:
             owned = list(pool.choices)
         elif ids or reply.choices:
             owned = [place for place in pool.choices if place[0] in ids]
-        else:
-            reply.choices, reply.n_mixed = dict(pool.choices), max(n_items, pool.n_mixed, 2)
+        else:  # nothing says which are its own: they are mixed, and the last of the mixed replies empties the pool
+            reply.choices = dict(pool.choices)
+            reply.n_mixed = max(n_items, pool.n_mixed, 2)
             pool.n_closed += 1
             owned = list(pool.choices) if pool.n_closed >= reply.n_mixed else []
         for place in owned:
@@ -211,5 +222,5 @@ class EventJoiner(Joiner):
 
 
 def make_joiner(stream: Stream, is_one_reply: bool = False) -> Joiner:
-    """The joiner of a stream, or of the body of one reply."""
+    """The joiner of a file's streams, or of the body of one reply (`is_one_reply`)."""
     return Joiner(stream, is_one_reply) if stream.events is None else EventJoiner(stream)

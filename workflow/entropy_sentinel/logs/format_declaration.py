@@ -56,13 +56,29 @@ class Format:
 def make_layout_format(name: str, meaning: str, request: str, layout: Layout) -> Format:
     """The format of a server's replies whose parts stand where `layout` says; it needs no reader of its own."""
     marks = (*layout.needs, *layout.steps[:1], *layout.text[:1])
-    return Format(name, meaning, request, _load_layout_reader, layout.recognises, marks, layout)
+    return Format(
+        name,
+        meaning,
+        request,
+        load=_load_layout_reader,
+        recognises=layout.recognises,
+        marks=marks,
+        form=layout,
+    )
 
 
 def make_envelope_format(name: str, meaning: str, request: str, envelope: Envelope) -> Format:
     """The format of records that have a server's reply where `envelope` says; it needs no reader of its own."""
     marks = (*envelope.needs, *envelope.reply[:1])
-    return Format(name, meaning, request, load_envelope_reader, envelope.recognises, marks, envelope)
+    return Format(
+        name,
+        meaning,
+        request,
+        load=load_envelope_reader,
+        recognises=envelope.recognises,
+        marks=marks,
+        form=envelope,
+    )
 
 
 def _load_layout_reader() -> "Callable[..., Reader]":

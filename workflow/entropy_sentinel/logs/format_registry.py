@@ -29,23 +29,25 @@ log = logging.getLogger(__name__)
 
 def _guard_format(format: Format) -> Format:
     """A format whose functions name the extension if they fail; one of the package's stays as it is."""
-    name, fails = format.name, f"format '{format.name}': {{}} failed"
+    name = format.name
+    failure = f"format '{name}': {{}} failed"  # with the name of a function
     if is_built_in("formats", name):
         return format
     containers = []
     for kind in format.containers:
-        recognises = _guard_test(name, fails.format("recognises"), kind.recognises)
-        records = _guard_records(name, fails.format("records"), kind.records)
+        recognises = _guard_test(name, failure.format("recognises"), kind.recognises)
+        records = _guard_records(name, failure.format("records"), kind.records)
         containers.append(replace(kind, recognises=recognises, records=records))
     return replace(
         format,
-        load=guard_function("formats", name, fails.format("load"), partial(_load_reader, format)),
-        recognises=_guard_test(name, fails.format("recognises"), format.recognises),
+        load=guard_function("formats", name, failure.format("load"), partial(_load_reader, format)),
+        recognises=_guard_test(name, failure.format("recognises"), format.recognises),
         containers=tuple(containers),
     )
 
 
 def _load_reader(format: Format) -> "Callable[..., Reader]":
+    """The class of a format's reader; raises TypeError if it cannot be called."""
     make = format.load()
     if not callable(make):
         raise TypeError(f"must return a subclass of Reader, returned {make!r:.100}")
@@ -87,6 +89,7 @@ FORMATS: dict[str, Format] = {name: _guard_format(_DECLARATIONS[name]) for name 
 
 
 def _list_suffixes() -> tuple[str, ...]:
+    """The suffixes of the usual files, and of the containers of all formats."""
     suffixes = dict.fromkeys((".parquet", ".jsonl", ".ndjson", ".json", ".csv"))
     for format in FORMATS.values():
         for kind in format.containers:
@@ -113,11 +116,16 @@ def find_format(record: Record) -> Format | None:
 
 
 def find_nearest_format(record: Record) -> tuple[Format, list[str]] | None:
-    """The format of which a record has the largest share of the marks, and those that it lacks; None if none."""
-    closest, smallest_share = None, 1.0
+    """The format of which a record has the largest share of the marks, the fields that show it, and those it lacks.
+
+    None if it has no mark of any format.
+    """
+    closest = None
+    smallest_share = 1.0
     for format in FORMATS.values():
         lacking = [mark for mark in format.marks if look_up(record, mark) is None]
         share = len(lacking) / len(format.marks) if format.marks else 1.0
         if lacking and share < smallest_share:
-            closest, smallest_share = (format, lacking), share
+            closest = (format, lacking)
+            smallest_share = share
     return closest

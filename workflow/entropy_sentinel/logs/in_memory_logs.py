@@ -105,4 +105,5 @@ def to_json_values(value: Any) -> Any:
 
 def _replace_missing(record: dict[str, Any]) -> dict[str, Any]:
     """A record with null instead of NaN, which is the missing value of frames."""
+    # Only NaN differs from itself.
     return {name: None if isinstance(value, float) and value != value else value for name, value in record.items()}

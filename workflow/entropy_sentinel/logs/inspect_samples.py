@@ -49,13 +49,12 @@ def read_archive(stream: Stream, name: str, longest: int) -> Iterator[PlacedReco
         raise InputError(f"{name}: is a zip archive without {_HEADERS[0]}, so it is not a log of inspect_ai")
 
     def read_member(member: Any, where: str) -> PlacedRecord | BadRecord:
+        """The JSON document in a file of the archive."""
         try:
             document = _unpack_member(archive, member, longest)
-            return (
-                BadRecord(where, describe_excess(longest))
-                if len(document) > longest
-                else PlacedRecord(where, json.loads(document))
-            )
+            if len(document) > longest:
+                return BadRecord(where, describe_excess(longest))
+            return PlacedRecord(where, json.loads(document))
         except Exception as error:  # of JSON, of the archive, or of its compression
             return BadRecord(where, f"must be a JSON object: {error}")
 
@@ -94,7 +93,7 @@ def read_json_log(stream: Stream, name: str, longest: int) -> Iterator[PlacedRec
 
 
 def _read_evaluation(log: Any, where: str) -> dict[str, Any]:
-    """The facts of an evaluation; settings of the run override those of its model."""
+    """A log's `eval`, the facts of the evaluation; in `model_generate_config`, settings of the run come first."""
     log = _require_type(dict, log, "the log", where)
     run = _require_type(dict, log.get("eval"), "eval", where)
     plan = _require_type(dict, log.get("plan") or {}, "plan", where)
@@ -112,6 +111,7 @@ def _require_type(kind: type[_Kind], value: Any, name: str, where: str) -> _Kind
 
 
 def _build_record(run: Mapping[str, Any], sample: Any, where: str) -> PlacedRecord | BadRecord:
+    """The record of a sample, with the facts of its evaluation, `run`, as `eval`."""
     if not isinstance(sample, dict):
         return BadRecord(where, f"must be a JSON object, is {type(sample).__name__}")
     return PlacedRecord(where, {**sample, "eval": run})
@@ -151,8 +151,9 @@ class InspectReader(Reader):
         ]
         for number, reply in enumerate(replies):
             # If there is no output, inspect_ai writes its own name for the model.
-            reply.model = output.get("model") or None if choices else None
-            reply.item_id, reply.columns = str(record["id"]), columns
+            reply.model = (output.get("model") or None) if choices else None
+            reply.item_id = str(record["id"])
+            reply.columns = columns
             reply.sample = (record["epoch"] - 1) * len(replies) + number
             reply.prompt_tokens = (output.get("usage") or {}).get("input_tokens") or 0
             reply.seed = -1 if seed is None else seed
@@ -164,11 +165,13 @@ class InspectReader(Reader):
 
 
 def _parse_choice(choice: Mapping[str, Any], record: Mapping[str, Any]) -> Reply:
+    """The response of a choice of a sample's output; a limit that the sample reached is its finish reason."""
     reason = choice.get("stop_reason")
     reply = parse_message_choice({**choice, "finish_reason": reason}, choice.get("message"))
-    reply.finish_reason = (
-        "length" if reason in _TRUNCATION_REASONS else _describe_limit(record) or parse_finish_reason(reason)
-    )
+    if reason in _TRUNCATION_REASONS:
+        reply.finish_reason = "length"
+    else:
+        reply.finish_reason = _describe_limit(record) or parse_finish_reason(reason)
     return reply
 
 
@@ -180,18 +183,16 @@ def _describe_failure(record: Mapping[str, Any]) -> str:
 
 
 def _describe_limit(record: Mapping[str, Any]) -> str | None:
+    """The limit that a sample reached, such as `token limit`; None if it reached none."""
     limit = record.get("limit")
     return f"{replace_surrogates(str(limit['type']))} limit" if limit else None
 
 
 def _build_columns(record: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a sample that may define slices."""
-    run, end = record["eval"], record.get("completed_at")
-    return (
-        ({"time": _parse_time(end)} if end else {})
-        | collect_request_columns(run["model_generate_config"])
-        | collect_metadata(record)
-    )
+    end = record.get("completed_at")
+    time = {"time": _parse_time(end)} if end else {}
+    return time | collect_request_columns(record["eval"]["model_generate_config"]) | collect_metadata(record)
 
 
 def _parse_time(text: str) -> datetime:

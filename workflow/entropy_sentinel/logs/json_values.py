@@ -49,12 +49,16 @@ class _JsonStream:
         self._decoder = json.JSONDecoder()
         # Bytes that are not UTF-8 become lone surrogates, so that only their record is bad.
         self._byte_decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        self._text, self._position, self._block, self._has_reached_end = "", 0, _BLOCK, False
+        # The text that was read and not yet forgotten, the place in it, and the size of the next block.
+        self._text = ""
+        self._position = 0
+        self._block = _BLOCK
+        self._has_reached_end = False
         # The number of the line at a position up to which lines are counted.
         self._line, self._counted_to, self._ends_with_return = 1, 0, False
         self._damage: Exception | None = None
         self._has_other_bytes = False
-        # The line of each array around the place, and the number of its entries so far.
+        # For each array around the place: its line, and the number of its entries so far.
         self._arrays: list[list[int]] = []
 
     def records(self) -> Iterator[PlacedRecord | BadRecord]:
@@ -75,6 +79,7 @@ class _JsonStream:
                 else:
                     self._arrays.append([self._count_lines(), 0])
                     self._position += 1
+            # The letters with which the fields of server-sent events begin.
             elif char in "deir:[" and (field := next(filter(self._starts_with, _EVENT_FIELDS), None)):
                 if field == _DONE:
                     yield PlacedRecord(self._describe_place(), END)
@@ -90,8 +95,9 @@ class _JsonStream:
             yield BadRecord(self._describe_place(), "the file ends within an array, so it may be truncated")
 
     def _read_value(self) -> PlacedRecord | BadRecord:
-        """The value that begins here, and go to its end; after an error, to the next line."""
-        where, begin = self._describe_place(), self._position
+        """Read the value that begins here, and go to its end; after an error, to the next line."""
+        where = self._describe_place()
+        begin = self._position
         while True:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._position)
@@ -100,17 +106,18 @@ class _JsonStream:
                 if len(self._text) - begin > self._longest:
                     self._skip_line(begin)
                     return BadRecord(where, describe_excess(self._longest))
-                if not self._has_reached_end and (
-                    error.pos >= len(self._text) - _LONGEST_WORD or error.msg.startswith("Unterminated")
-                ):
+                is_cut = error.pos >= len(self._text) - _LONGEST_WORD or error.msg.startswith("Unterminated")
+                if is_cut and not self._has_reached_end:  # the value goes on in the next block
                     self._fill()
                     continue
                 return self._skip_bad_value(where, error)
             except (ValueError, RecursionError) as error:  # a number of 5,000 digits; nested too deep
                 self._skip_line(begin)
                 return BadRecord(where, f"must be a JSON object: {error}")
-            size, content = end - self._position, self._text[self._position : end] if self._has_other_bytes else ""
-            self._position, self._block = end, _BLOCK
+            size = end - self._position
+            content = self._text[self._position : end] if self._has_other_bytes else ""
+            self._position = end
+            self._block = _BLOCK
             if size > self._longest:
                 return BadRecord(where, describe_excess(self._longest))
             if _ESCAPED_BYTES.search(content):
@@ -118,7 +125,7 @@ class _JsonStream:
             return check_record(value, where)
 
     def _skip_bad_value(self, where: str, error: json.JSONDecodeError) -> BadRecord:
-        """What is wrong with the value that begins here, and go to the next line that may begin a value."""
+        """Say what is wrong with the value that begins here, and go to the next line that may begin a value."""
         begin = self._position
         found = _LINE_END.search(self._text, begin)
         line_end = found.start() if found else -1
@@ -205,5 +212,6 @@ class _JsonStream:
         """The place: the line, or the entry of an array, with the array's line unless it is the first."""
         if not self._arrays:
             return f"{self._name}: line {self._count_lines()}"
-        begun, number = self._arrays[-1]
-        return f"{self._name}: {f'line {begun}, ' if begun > 1 else ''}entry {number}"
+        first_line, number = self._arrays[-1]
+        line = f"line {first_line}, " if first_line > 1 else ""
+        return f"{self._name}: {line}entry {number}"

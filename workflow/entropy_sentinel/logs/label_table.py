@@ -33,7 +33,8 @@ def read_label_file(
 ) -> pl.DataFrame:
     """The labels of one file: `label`, and the columns of `columns` (names and dtypes) that the file has.
 
-    If the file names a judge or the kind of a witness, it also returns `witness_columns`.
+    If the file names a judge or the kind of a witness, another source whose values stand in for labels, it also returns
+    `witness_columns`.
     `scorer` is the filter whose metrics count in samples of lm-evaluation-harness; null if there is only one.
 
     Raises InputError with file, row and value if `label` is not true, false, yes, no, 1, 0 or empty, or if a value in
@@ -56,30 +57,38 @@ def read_label_file(
 def list_label_columns(path: Path) -> list[str]:
     """The names of the columns of a file of labels, in order; empty for a file that cannot be read."""
     try:
-        return [str(name) for name in _READERS.get(path.suffix, _read_parquet)(path, None)[0]]
+        columns, _ = _READERS.get(path.suffix, _read_parquet)(path, None)
+        return list(map(str, columns))
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error, InputError):
         return []
 
 
 def _convert_column(column: pl.Series | list[Any], name: str, dtype: Any, path: Path, decimal: str) -> pl.Series:
-    """A column in its dtype; empty values become null."""
+    """A column in its dtype; empty values become null. `decimal` is the decimal separator of numbers as text."""
     if isinstance(column, pl.Series):
         if column.dtype == dtype or column.dtype.is_unsigned_integer() and dtype.is_integer():
             return column.cast(dtype).alias(name)
         column = column.to_list()
-    convert, values = _CONVERTERS_BY_NAME.get(name, _CONVERTERS[dtype]), list[Any]()
+    convert = _CONVERTERS_BY_NAME.get(name, _CONVERTERS[dtype])
+    values = list[Any]()
     for number, value in enumerate(column, 1):
-        if value is None or value != value or (isinstance(value, str) and not value.strip()):
+        is_nan = value != value
+        if value is None or is_nan or (isinstance(value, str) and not value.strip()):
             values.append(None)
             continue
         try:
-            decimals = dtype.is_numeric() and isinstance(value, str)
-            values.append(convert.read(value.replace(decimal, ".") if decimals else value))
+            if dtype.is_numeric() and isinstance(value, str):
+                values.append(convert.read(value.replace(decimal, ".")))
+            else:
+                values.append(convert.read(value))
         except (ValueError, TypeError, OverflowError, KeyError):
             raise InputError(
                 f"{path}: row {number}: '{name}' must be {convert.wanted}, got {str(value)[:100]!r}"
             ) from None
     return pl.Series(name, values, dtype=dtype)
+
+
+# Each of these functions raises ValueError, or TypeError, for a value of another kind.
 
 
 def _parse_weight(value: Any) -> float:
@@ -162,6 +171,7 @@ def _guess_separator(header: str) -> str:
 
 
 def _read_json_lines(path: Path, scorer: str | None) -> tuple[dict[str, list[Any]], str]:
+    """The columns of a file of JSON Lines or of samples of lm-evaluation-harness, and the decimal separator."""
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
         if line.strip():
@@ -199,7 +209,8 @@ def _read_harness_labels(samples: Sequence[Mapping[str, Any]], scorer: str | Non
     for number, sample in enumerate(samples, 1):
         if len(filters) > 1 and str(sample.get("filter")) != scorer:
             continue
-        names, verdicts = sample["metrics"], set()
+        names = sample["metrics"]
+        verdicts = set()
         if not isinstance(names, list | Mapping) or not all(isinstance(name, str) for name in names):
             raise InputError(
                 f"{path}: line {number}: 'metrics' must be a list of names, got {json.dumps(names, default=str)[:100]}"
@@ -237,6 +248,7 @@ def _take_first(values: Any) -> Any:
 
 
 def _read_parquet(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
+    """The columns of a Parquet file, and the decimal separator."""
     return pl.read_parquet(path).to_dict(), "."
 
 

@@ -33,7 +33,7 @@ _FINISH_REASONS = {
 
 
 def parse_layout_responses(layout: Layout, record: Mapping[str, Any]) -> tuple[list[Reply], dict[str, Any]]:
-    """The responses in a record, and its time; raises InputError for a list of steps of another form."""
+    """The responses in a record, and its column `time`; raises InputError for a list of steps of another form."""
     parts = [record] if layout.responses is None else look_up(record, layout.responses)
     time = parse_time_column(find_value(record, layout.time))
     error = find_value(record, layout.error)
@@ -68,20 +68,25 @@ def _parse_response(layout: Layout, part: Any) -> Reply:
     steps = _find_steps(layout, part)
     text = replace_surrogates(_read_text(find_value(part, layout.text), layout))
     thinking = find_value(part, layout.thinking)
-    logprobs, tokens, token_ids = None, list[str](), None
+    logprobs: Trace | None = None
+    tokens: list[str] = []
+    token_ids = None
     if layout.has_usual_steps:
         logprobs, tokens = read_steps(steps)
     elif isinstance(steps, list):
-        logprobs, tokens = _build_trace(layout, part, steps), _read_tokens(layout, part, steps)
+        logprobs = _build_trace(layout, part, steps)
+        tokens = _read_tokens(layout, part, steps)
         if layout.token_id is not None:
             ids = [_read_value(step, layout.token_id) for step in steps]
             token_ids = ids if all(type(token_id) is int and token_id >= 0 for token_id in ids) else None
     reason = parse_finish_reason(find_value(part, layout.finish))
     facts = ["reasoning"] if thinking else []
+    # A record of these layouts may have only the tokens.
+    joined_tokens = "".join(tokens) if layout.tokens or layout.any_record else ""
     return Reply(
         item_id=None,
         model=None,
-        text=text or ("".join(tokens) if layout.tokens or layout.any_record else ""),
+        text=text or joined_tokens,
         finish_reason=_FINISH_REASONS.get(reason.casefold(), reason),
         trace=logprobs,
         tokens=tokens,
@@ -93,12 +98,14 @@ def _parse_response(layout: Layout, part: Any) -> Reply:
 
 
 def _find_steps(layout: Layout, part: Mapping[str, Any]) -> Any:
-    """The steps of the first path that has any; an empty list only if no path has more."""
-    found = [value for path in layout.steps if (value := find_value(part, [path])) is not None]
-    return next((value for value in found if value), found[0] if found else None)
+    """The steps of the first path that has any; an empty list only if no path has more; None without a list."""
+    candidates = [value for path in layout.steps if (value := find_value(part, [path])) is not None]
+    filled = [value for value in candidates if value]
+    return next(iter(filled or candidates), None)
 
 
 def _build_trace(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> Trace:
+    """The log-probabilities of the steps of a response, and of their alternatives."""
     sampled = steps if layout.logprob is None else [_read_value(step, layout.logprob) for step in steps]
     return build_trace(sampled, [_parse_entries(layout, step) for step in _find_alternatives(layout, part, steps)])
 
@@ -117,6 +124,7 @@ def _find_alternatives(layout: Layout, part: Mapping[str, Any], steps: Sequence[
 
 
 def _parse_entries(layout: Layout, step: Any) -> list[Any]:
+    """The log-probabilities of a step's alternatives, which are as the server writes them; [] for null."""
     if layout.top_logprob in LOGPROB_NAMES:
         return read_entries(step)
     if step is not None and not isinstance(step, list):
@@ -129,17 +137,25 @@ def _read_tokens(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) 
     if layout.tokens is not None:
         listed = look_up(part, layout.tokens)
         texts = list(listed) if isinstance(listed, list) else []
+    elif layout.token is not None:
+        texts = [_read_value(step, layout.token) for step in steps]
     else:
-        texts = [] if layout.token is None else [_read_value(step, layout.token) for step in steps]
-    return [replace_surrogates(text) for text in texts] if all(isinstance(text, str) for text in texts) else []
+        texts = []
+    if not all(isinstance(text, str) for text in texts):
+        return []
+    return [replace_surrogates(text) for text in texts]
 
 
 def _read_value(step: Any, key: Key) -> Any:
-    """A value of a step; raises InputError if the step does not have it."""
+    """A value of a step by its name or position, or by another usual name; raises InputError if it is missing."""
     if isinstance(key, int) and isinstance(step, list) and key < len(step):
         return step[key]
     if isinstance(step, Mapping):
-        usual = LOGPROB_NAMES if key in LOGPROB_NAMES else TOKEN_NAMES if key in TOKEN_NAMES else ()
+        usual: tuple[str, ...] = ()
+        if key in LOGPROB_NAMES:
+            usual = LOGPROB_NAMES
+        elif key in TOKEN_NAMES:
+            usual = TOKEN_NAMES
         for name in (key, to_snake_case(str(key)), *usual):
             if name in step:
                 return step[name]
@@ -151,6 +167,7 @@ _TEXT_KINDS = (None, "text", "output_text", "refusal")
 
 
 def _read_text(value: Any, layout: Layout) -> str:
+    """The text of a response, which may be in parts if the layout says so; "" for null."""
     if layout.parts and isinstance(value, list):
         parts = [{"text": part} if isinstance(part, str) else part for part in value]
         return "".join(_read_part_text(part) for part in parts if isinstance(part, Mapping))
@@ -162,6 +179,7 @@ def _read_text(value: Any, layout: Layout) -> str:
 
 
 def _read_part_text(part: Mapping[str, Any]) -> str:
+    """The text of a part of a message; "" for a part that is none of its text, such as a thought."""
     is_text = part.get("type") in _TEXT_KINDS and part.get("part_kind") in _TEXT_KINDS and not part.get("thought")
     text = find_value(part, ("text", "content", "refusal")) if is_text else None
     return text if isinstance(text, str) else ""
@@ -222,7 +240,9 @@ class LayoutReader(Reader):
         layout = self._layout
         texts = layout.text if layout.responses is None else ()
         if not layout.recognises(record) and find_value(record, (*texts, *layout.error)) is None:
-            places = (*((layout.responses,) if layout.responses else ()), *layout.steps[:1], *texts[:1])
+            places = (*layout.steps[:1], *texts[:1])
+            if layout.responses:
+                places = (layout.responses, *places)
             raise InputError(
                 f"is not of the format '{self.stated_format}', which has {' or '.join(places)}; fields: "
                 f"{', '.join(record)[:200] or 'none'}; without {format_option('format')}, the format is recognised"

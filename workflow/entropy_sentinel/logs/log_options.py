@@ -26,6 +26,7 @@ def _format_pairs(option: Any) -> Any:
 
 
 def _check_pairs(pairs: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts unchanged; raises ValueError for one that is not `NAME=VALUE`."""
     for pair in pairs:
         name, sign, _ = pair.partition("=")
         if not name or not sign:

@@ -22,11 +22,13 @@ class BadRecord(NamedTuple):
 
 
 def check_record(content: Any, where: str) -> PlacedRecord | BadRecord:
+    """The record at a place; a bad one if its content is no object."""
     if not isinstance(content, dict):
         return BadRecord(where, f"must be a JSON object, is {type(content).__name__}: {content!r}"[:200])
     return PlacedRecord(where, content)
 
 
 def describe_excess(longest: int) -> str:
+    """The problem of a record with more than the `longest` number of bytes."""
     raised = "raise max_record_mb (`features --max-record-mb`) to read it"
     return f"is longer than {longest / MB:g} MB and was skipped; {raised}"

@@ -107,13 +107,15 @@ class Logs:
                 yield from self._read_records(path)
 
     def _is_flat(self, path: str) -> bool:
+        """Whether a Parquet file is a table of plain numbers, which is read by column."""
         schema = table_format.unnest_metadata(pl.scan_parquet(path, glob=False)).collect_schema()
         return table_format.is_flat(schema, (*(self._columns or ()), *self._extra_columns), self._options.trace_after)
 
     def _read_pipeline_file(self, path: str) -> Iterator[pl.DataFrame]:
         """Yield traces of this pipeline, whose file states its model and log-probabilities."""
         origin = read_provenance(path)
-        logprobs, start = {name: pl.lit(origin.get(name)) for name in LOGPROBS}, 0
+        logprobs = {name: pl.lit(origin.get(name)) for name in LOGPROBS}
+        start = 0  # the batch's first row
         for batch in read_traces(path):
             frame = _truncate_steps(
                 batch.with_columns(**logprobs, **self._build_place_column(path, start + np.arange(len(batch)))),
@@ -151,6 +153,7 @@ class Logs:
         return frame
 
     def _record_bad_row(self, path: str, start: int, row: np.ndarray, error: BaseException) -> None:
+        """Count the one `row` of a batch that begins with row `start` of the file as unusable."""
         self._record_bad(BadRecord(f"{path}: row {start + row[0]}", describe_error(error)))
 
     def _build_place_column(self, path: str, rows: np.ndarray) -> dict[str, pl.Expr]:
@@ -161,14 +164,16 @@ class Logs:
         """Yield frames of records; the format of each record is detected unless the user names one."""
         build = partial(self._build_reply_frame, _name_benchmark(path))
         waiting: list[Reply] = []
-        tokens, ending = 0, None
+        n_tokens = 0
+        ending = None
         try:
             for reply in self._iterate_replies(path):
                 waiting.append(reply)
-                tokens += 0 if reply.trace is None else len(reply.trace.sampled)
-                if tokens >= TOKENS_AT_A_TIME or len(waiting) >= RESPONSES_AT_A_TIME:
+                n_tokens += 0 if reply.trace is None else len(reply.trace.sampled)
+                if n_tokens >= TOKENS_AT_A_TIME or len(waiting) >= RESPONSES_AT_A_TIME:
                     yield from build_frames(waiting, build, self._record_bad_reply)
-                    waiting, tokens = [], 0
+                    waiting = []
+                    n_tokens = 0
         except IncompleteFileError as error:  # raised again after the readable records
             ending = error
         if waiting:
@@ -177,6 +182,7 @@ class Logs:
             raise ending
 
     def _build_reply_frame(self, file: str, replies: list[Reply]) -> pl.DataFrame:
+        """Replies as a frame, and count them; `file` is their benchmark if they name none."""
         frame = self._complete_frame(
             build_batch(replies, self._options.trace_after, PLACE if self._options.places else None), file
         )
@@ -186,6 +192,7 @@ class Logs:
         return frame
 
     def _record_bad_reply(self, replies: list[Reply], error: BaseException) -> None:
+        """Count the only one of `replies` as unusable."""
         self._record_bad(BadRecord(replies[0].place, describe_error(error)))
 
     def _iterate_replies(self, path: str | MemoryRecords) -> Iterator[Reply]:
@@ -218,6 +225,7 @@ class Logs:
                     yield reply
 
     def _end_streams(self, readers: Readers, where: str) -> list[Reply]:
+        """The responses of the streams that an event `[DONE]` at this place ends."""
         replies = []
         for name, reader in readers.values():
             for reply in reader.done():
@@ -230,18 +238,16 @@ class Logs:
         format = FORMATS[name]
         form = self._user_form or format.form
         make = format.load()
-        kind = (make, None if form is None else name)
-        if kind not in readers:
+        key = (make, None if form is None else name)
+        if key not in readers:
             reader = make() if form is None else make(form)
-            reader.wanted, reader.extra_columns, reader.scorer = (
-                self._columns,
-                self._extra_columns,
-                self._options.scorer,
-            )
+            reader.wanted = self._columns
+            reader.extra_columns = self._extra_columns
+            reader.scorer = self._options.scorer
             reader.stated_format = self._options.format
-            readers[kind] = name, reader
+            readers[key] = name, reader
         replies = []
-        _, reader = readers[kind]
+        _, reader = readers[key]
         reader.place = record.where
         for reply in reader.replies(record.content):
             if not reply.place:  # else it is of earlier records, which were joined
@@ -251,17 +257,21 @@ class Logs:
         return replies
 
     def _is_replaced(self, reply: Reply) -> bool:
-        """Whether a newer log of the same task has a finished response to this sample, and count it."""
+        """Whether a newer log of the same task, which was read before, has a finished response to this sample.
+
+        Counts the response if it is replaced, and keeps its sample if it is finished.
+        """
         if reply.task is None:
             return False
         key = (reply.task, reply.item_id, reply.sample)
-        replaced = key in self._finished_attempts
-        self.summary.replaced += replaced
+        is_replaced = key in self._finished_attempts
+        self.summary.replaced += is_replaced
         if reply.trace is not None or reply.text:
             self._finished_attempts.add(key)
-        return replaced
+        return is_replaced
 
     def _detect_format(self, record: PlacedRecord) -> str:
+        """The name of a record's format, which the user states or the record shows; raises InputError for no format."""
         if self._user_form is not None:
             return "openai-pairs"
         if self._options.format is not None:
@@ -272,6 +282,7 @@ class Logs:
         return format.name
 
     def _record_bad(self, record: BadRecord) -> None:
+        """Count an unusable record; raises InputError for it if the option `strict` is set."""
         record = BadRecord(record.where, replace_surrogates(record.problem))
         if self._options.strict:
             raise InputError(f"{record.where}: {record.problem}")
@@ -279,11 +290,15 @@ class Logs:
         self._keep_unread(record)
 
     def _keep_unread(self, record: BadRecord) -> None:
+        """Keep the problem of a reply in memory, so that the caller can answer it."""
         if self._keeps_unread:
             self.unread.append(record)
 
     def _complete_frame(self, responses: ResponseBatch, file: str) -> pl.DataFrame:
-        """A batch as a complete frame and count it; if this fails, nothing is counted."""
+        """Complete a batch to a frame of the log, and count it; if this fails, nothing is counted.
+
+        `file` is the benchmark of responses that name none.
+        """
         frame, counted = to_frame(responses, self._options.top_k)
         # Some formats also keep the log's own column, under the second name.
         frame = _rename_log_columns(frame).with_columns(
@@ -310,7 +325,7 @@ class Logs:
         return frame
 
     def _count_frame(self, frame: pl.DataFrame, mode: str) -> None:
-        """Add the numbers of a frame to the summary of the log."""
+        """Add the numbers of a frame to the summary; `mode` is its kind of log-probabilities, and who states it."""
         summary = self.summary
         summary.responses += len(frame)
         summary.tokens += int(frame["n_tokens"].sum())
@@ -366,7 +381,7 @@ def _describe_unknown(record: Mapping[str, Any]) -> str:
     if {"doc_id", "resps"} <= set(record):
         labels = format_option("labels")
         return f"is a sample of lm-evaluation-harness, which has labels but no log-probabilities; give it as {labels}"
-    near = ""
+    near = ""  # a clause about the nearest format
     if (closest := find_nearest_format(record)) is not None:
         format, lacking = closest
         near = f"; nearest is '{format.name}', but there is no {' or '.join(lacking)}"

@@ -92,8 +92,10 @@ class LogSummary:
     unusable: Counter[str] = field(default_factory=Counter)
     # Responses by kind of log-probabilities, which the file or the user states, or which is assumed.
     modes: Counter[str] = field(default_factory=Counter)
+    # Names of the columns that may define slices, in order.
     columns: dict[str, None] = field(default_factory=dict)
     unsorted_steps: int = 0
+    # Steps with fewer alternatives than most others of their response.
     short_steps: int = 0
     displaced_steps: int = 0
     repeated_ids: int = 0
@@ -179,12 +181,13 @@ class LogSummary:
 
 
 def _format_count(count: int) -> str:
+    """A count as text; empty for 0, which is not shown."""
     return f"{count:,}" if count else ""
 
 
 def _format_counts(counter: Counter[Any]) -> str:
     """Counts as `a (10), b (2)`, the largest first; a single number of alternatives has no count."""
-    if len(counter) == 1 and isinstance(next(iter(counter)), int):
-        return str(next(iter(counter)))
-    ordered = sorted(counter.items(), key=lambda pair: (-pair[1], str(pair[0])))
-    return ", ".join(f"{name} ({count:,})" for name, count in ordered)
+    names = sorted(counter, key=lambda name: (-counter[name], str(name)))
+    if len(names) == 1 and isinstance(names[0], int):
+        return str(names[0])
+    return ", ".join(f"{name} ({counter[name]:,})" for name in names)

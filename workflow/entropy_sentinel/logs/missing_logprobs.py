@@ -38,39 +38,48 @@ class _Field(NamedTuple):
 
 def search_logprobs(reply: Reply, record: Mapping[str, Any]) -> None:
     """Complete a reply without log-probabilities from another one in its record, or name the unusable field."""
-    fields = list(_find_fields(record, "", 0))
+    fields = list(_find_fields(record))
     if not fields:
         return
-    found = {}
+    candidates = {}  # each log-probabilities once
     for candidate in _parse_nested_replies(record):
         if candidate.trace is not None and candidate.text.strip() in (reply.text.strip(), ""):
-            found[candidate.trace.sampled.tobytes()] = candidate
-    if len(found) == 1:
-        [candidate] = found.values()
-        reply.trace, reply.tokens, reply.token_ids = candidate.trace, candidate.tokens, candidate.token_ids
-        reply.displaces, reply.k, reply.unusable = candidate.displaces, candidate.k, candidate.unusable
+            candidates[candidate.trace.sampled.tobytes()] = candidate
+    if len(candidates) == 1:
+        [candidate] = candidates.values()
+        reply.trace = candidate.trace
+        reply.tokens = candidate.tokens
+        reply.token_ids = candidate.token_ids
+        reply.displaces = candidate.displaces
+        reply.k = candidate.k
+        reply.unusable = candidate.unusable
         return
     reply.unusable = f"{NO_LOGPROBS}: {_explain_fields(fields)}"
 
 
 def describe_unused_field(record: Mapping[str, Any]) -> str | None:
     """Which field of a record seems to hold log-probabilities, and why it cannot be used; None if none does."""
-    fields = list(_find_fields(record, "", 0))
+    fields = list(_find_fields(record))
     return _explain_fields(fields) if fields else None
 
 
 def _parse_nested_replies(record: Mapping[str, Any]) -> list[Reply]:
+    """The responses of all replies within a record that can be read."""
     replies: list[Reply] = []
     for body in find_replies(record):
         try:
-            replies += parse_responses(body)[0]
+            responses, _ = parse_responses(body)
         except (InputError, NotAResponse):
             continue
+        replies += responses
     return replies
 
 
-def _find_fields(value: Any, path: str, depth: int) -> Iterator[_Field]:
-    """Yield the fields of a record that have numbers under the name of log-probabilities."""
+def _find_fields(value: Any, path: str = "", depth: int = 0) -> Iterator[_Field]:
+    """Yield the fields within a value that have numbers under the name of log-probabilities.
+
+    `path` is that of the value in its record, and `depth` how many objects and lists are around it.
+    """
     value = to_object(value)
     if depth > _MAX_DEPTH:
         return
@@ -101,6 +110,7 @@ def _has_number(value: Any) -> bool:
 def _explain_fields(fields: list[_Field]) -> str:
     """What the most promising field has, and why it cannot be used."""
     answers = [field for field in fields if not _PROMPT_NAME.search(field.path)]
+    # The first field of the answer with several values, or else the first of the answer, or else of the prompt.
     field = next((field for field in answers if isinstance(field.value, list | Mapping)), (answers or fields)[0])
     if not answers:
         return f"`{field.path}` has those of the prompt"

@@ -53,7 +53,7 @@ class SameModels:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[str], watched: Iterable[str] = ()) -> "SameModels":
-        """The names of `OLD=NEW` texts."""
+        """The names of `OLD=NEW` texts; `watched` are further models that no pattern renames."""
         split = (pair.partition("=") for pair in pairs)
         patterns = tuple((strip_prefix(old), strip_prefix(new)) for old, _, new in split)
         return cls(patterns, frozenset(map(strip_prefix, watched)) | {old for old, _ in patterns})
@@ -69,9 +69,9 @@ class SameModels:
         if not self.patterns:
             return frame
         names = frame["model"].unique().drop_nulls().to_list()
-        old = {name: found for name in names if (found := self.find_old_name(name)) is not None}
-        is_renamed = pl.col("model").is_in([*old])
+        old_names = {name: old for name in names if (old := self.find_old_name(name)) is not None}
+        is_renamed = pl.col("model").is_in([*old_names])
         return frame.with_columns(
             pl.when(is_renamed).then(strip_prefixes(pl.col("model"))).alias(LOGGED_MODEL),
-            model=pl.col("model").replace(old),
+            model=pl.col("model").replace(old_names),
         )

@@ -22,7 +22,7 @@ _CHOICE_FIELDS = ("finish_reason", "finishReason")
 
 
 def find_replies(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Yield the replies in a value, in their order."""
+    """Yield the replies in a value, in their order; `depth` is how many values are around it."""
     value = to_object(value)
     if depth > _MAX_DEPTH or not value:
         return
@@ -67,10 +67,12 @@ def _search_list(parts: Sequence[Any], depth: int) -> Iterator[Mapping[str, Any]
 
 
 def _contains_any(parts: Any, is_one: Any) -> bool:
+    """Whether a value is a list with a part for which the function `is_one` returns True."""
     return isinstance(parts, list) and any(map(is_one, parts))
 
 
 def _is_part_of_choices(part: Any) -> bool:
+    """Whether a part of `choices` is a choice of a reply, by the fields that only these have."""
     return isinstance(part, Mapping) and bool({"message", "text", "logprobs", "token_ids"} & set(part))
 
 

@@ -76,18 +76,22 @@ class OpenAIReader(Reader):
             yield from close_streams(joiner, self._read_body, self._broken)
 
     def _read_streams(self, streams: Iterable[PartialReply]) -> Iterator[Reply]:
+        """Yield the responses of streams that were closed."""
         return parse_streams(streams, self._read_body, self._broken)
 
     def _read_body(self, body: Mapping[str, Any]) -> Iterable[Reply]:
+        """The responses of a whole reply, of either API."""
         return self._read_completion(body) if "choices" in body else [self._read_response(body)]
 
     def _read_completion(self, body: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield the response of each choice of a chat or text completion, with its columns."""
         columns = self.columns(body, extract_completion_columns(body))
         for reply in parse_choices(body):
             reply.columns = columns
             yield reply
 
     def _read_response(self, body: Mapping[str, Any]) -> Reply:
+        """The response of a reply of the Responses API, with its columns."""
         reply = parse_response(body)
         reply.columns = self.columns(body, extract_response_columns(body))
         return reply
@@ -153,6 +157,8 @@ def parse_message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
     logprobs = choice.get("logprobs")
     trace, tokens = read_steps(logprobs)
     reasoning_steps = logprobs.get("reasoning_content") if isinstance(logprobs, Mapping) else None
+    # A tool call is an answer as well: without log-probabilities, it is unusable.
+    answer = text or ("tool calls" if "tool calls" in facts else "")
     return Reply(
         item_id=None,
         model=None,
@@ -162,7 +168,7 @@ def parse_message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
         tokens=tokens,
         token_ids=choice.get("token_ids"),
         displaces=True,
-        unusable=explain_unusable(trace, text or "tool calls" * ("tool calls" in facts), facts),
+        unusable=explain_unusable(trace, answer, facts),
         facts=facts,
         thinking=len(reasoning_steps) if reasoning_steps else None,
     )
@@ -173,8 +179,10 @@ def _parse_text_choice(choice: Mapping[str, Any], prompt_tokens: int) -> Reply:
 
     With `echo`, the prompt's tokens come first, and the first has no value; they are left out.
     """
-    logprobs, text = choice.get("logprobs") or {}, choice.get("text") or ""
-    if (logprobs.get("token_logprobs") or [0])[0] is None:
+    logprobs = choice.get("logprobs") or {}
+    text = choice.get("text") or ""
+    sampled = logprobs.get("token_logprobs")
+    if sampled and sampled[0] is None:
         if not 0 < prompt_tokens < len(logprobs["token_logprobs"]):
             raise InputError(
                 "the first token has no log-probability, because it is the prompt's; request `echo: false`"
@@ -214,7 +222,8 @@ def parse_response(body: Any) -> Reply:
     facts = _list_facts([item.get("type") for item in (*body["output"], *parts)])
     lists_of_steps = [part["logprobs"] for part in parts if part.get("logprobs")]
     steps = list(chain.from_iterable(lists_of_steps))
-    (logprobs, tokens), text = read_steps(steps) if steps else NO_STEPS, replace_surrogates("".join(texts))
+    logprobs, tokens = read_steps(steps) if steps else NO_STEPS
+    text = replace_surrogates("".join(texts))
     if steps and len(lists_of_steps) < sum(map(bool, texts)):
         raise InputError("only part of the text has log-probabilities")
     return Reply(
@@ -294,29 +303,31 @@ def parse_responses(body: Any, status: Any = None) -> tuple[list[Reply], dict[st
         return [parse_response(body)], extract_response_columns(body)
     if layout := find_layout(body):
         return parse_layout_responses(layout, body)
-    error = find_error(body) or (body or f"status {status}" if failed else None)
+    error = find_error(body) or None
+    if failed:
+        error = error or body or f"status {status}"
     if failed or (error is not None and not any(find_replies(body))):
         return [make_error_reply(error, body)], {}
     return _parse_nested(body)
 
 
 def _parse_nested(body: Any) -> tuple[list[Reply], dict[str, Any]]:
-    """The responses of the replies within a value, each once, with the columns of the first."""
-    found = list(find_replies(body))
-    if not found:
+    """The responses of the replies within a value, each once, and their columns; of several values, the first's."""
+    replies = list(find_replies(body))
+    if not replies:
         raise InputError("a reply must have `choices`")
     responses: list[Reply] = []
-    facts: dict[str, Any] = {}
-    seen = set[bytes]()
-    for reply in found:
-        body_responses, columns = parse_responses(reply)
-        facts = columns | facts
-        for response in body_responses:
+    columns: dict[str, Any] = {}
+    seen = set[bytes]()  # log-probabilities of responses
+    for reply in replies:
+        reply_responses, reply_columns = parse_responses(reply)
+        columns = reply_columns | columns
+        for response in reply_responses:
             content = b"" if response.trace is None else response.trace.sampled.tobytes()
             if not content or content not in seen:
                 responses.append(response)
             seen.add(content)
-    return responses, facts
+    return responses, columns
 
 
 # The first status of HTTP that is an error.
@@ -344,24 +355,27 @@ class BatchReader(Reader):
         """Yield the responses to the request, or a refused response for an error."""
         body, status, error = _split_batch_line(record)
         if error or body in (None, "", {}):
-            responses, facts = [make_error_reply(error or {"message": "no response"}, {})], dict[str, Any]()
+            responses = [make_error_reply(error or {"message": "no response"}, {})]
+            reply_columns: dict[str, Any] = {}
         else:
-            responses, facts = parse_responses(body, status)
-        columns = self.columns(record, facts)
+            responses, reply_columns = parse_responses(body, status)
+        columns = self.columns(record, reply_columns)
         custom_id = parse_id(record["custom_id"])
         for reply in responses:
-            reply.item_id, reply.columns = custom_id or reply.item_id, columns
+            reply.item_id = custom_id or reply.item_id
+            reply.columns = columns
             yield reply
 
 
 def _split_batch_line(record: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """The body, the status and the error in a line of a batch of OpenAI, Mistral or Anthropic."""
     result = record.get("result")
-    if isinstance(result, Mapping) and "response" not in record:
+    if isinstance(result, Mapping) and "response" not in record:  # of Anthropic
         error = None if result.get("type") == "succeeded" else result.get("error") or {"message": result.get("type")}
         return result.get("message"), None, error
     response = record.get("response")
     if not isinstance(response, Mapping):
         return response, None, record.get("error")
     has_body = "body" in response or "status_code" in response
-    return response.get("body") if has_body else response, response.get("status_code"), record.get("error")
+    body = response.get("body") if has_body else response
+    return body, response.get("status_code"), record.get("error")

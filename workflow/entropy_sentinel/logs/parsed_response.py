@@ -87,7 +87,8 @@ class Reply:
             raise InputError(f"the text must be a string, got {describe_json(self.text)}"[:200])
         for name, largest in MAX_VALUES.items():
             value = getattr(self, name)
-            if value is not None and (type(value) is not int or not -(name == "seed") <= value <= largest):
+            least = -1 if name == "seed" else 0  # an unknown seed is -1
+            if value is not None and (type(value) is not int or not least <= value <= largest):
                 raise InputError(
                     f"{name} must be a whole number from 0 to {largest:,}, got {describe_json(value)}"[:200]
                 )
@@ -97,7 +98,10 @@ class Reply:
 
 
 def build_trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
-    """The trace of a response; raises InputError if the lengths differ or a value is not a number."""
+    """The trace of a response from the sampled tokens' log-probabilities and the alternatives' of each step.
+
+    Raises InputError if the lengths differ or a value is not a number.
+    """
     if len(sampled) != len(top):
         raise InputError(
             f"there must be as many alternatives as sampled tokens ({len(sampled)}), but there are {len(top)}"
@@ -182,6 +186,7 @@ def most_common(counts: np.ndarray) -> int:
 
 
 def _check_numbers(steps: Sequence[Sequence[Any]]) -> None:
+    """Raise InputError for the first value that is not a number; `steps` has the values of each step."""
     for step, values in enumerate(steps):
         if not _NUMBER_TYPES.issuperset(map(type, values)):
             wrong = next(value for value in values if type(value) not in _NUMBER_TYPES)

@@ -24,11 +24,12 @@ class PartialReply:
         stream: Its declaration.
         key: What its pieces share; null if they have no key.
         place: The place of its first piece.
-        print: What tells its first piece apart from others.
+        fingerprint: A number that tells its first piece apart from others.
         fields: The fields of the reply outside its choices.
         choices: Its choices by position.
-        earlier: Replies without a key that were left open before this one. They were interrupted, unless the streams
-            turn out to be mixed.
+        abandoned_replies: Replies without a key that were left open before this one. They were interrupted, unless the
+            streams turn out to be mixed.
+        last_number: The number of tokens so far, as the last piece states it.
         n_gaps: The number of pieces whose number is not the next one.
         surplus: How many more tokens the reply has than the server counted; negative for fewer.
         is_rest: Whether tokens that it lacks are in the reply before it.
@@ -72,6 +73,7 @@ class PartialReply:
         number = read_token_number(stream, record)
         if number is not None:
             before = 0 if self.last_number is None else self.last_number
+            # The first number is 0 or 1.
             is_next = number in (before, before + 1) if self.last_number is None else number == before + 1
             self.n_gaps += not is_next if stream.consecutive else number < before
             self.last_number = number
@@ -87,6 +89,7 @@ class PartialReply:
         if self.has_unique_key:
             return n
         for choice in self.choices.values():
+            # A stream has one end of a choice, and one first field, unless the server repeats that in each piece.
             n = max(n, choice.n_ends, 0 if choice.always_begins else choice.n_begins)
         if self.n_gaps:
             n = max(n, 1 + len(self.abandoned_replies))
@@ -104,7 +107,9 @@ class PartialReply:
         """Raise InputError for a stream whose pieces are incomplete, or could be those of several streams."""
         if any(choice.n_unreadable for choice in self.choices.values()):
             raise InputError(f"the stream {str(self.key)[:100]!r} has an unreadable chunk")
-        n, n_pieces, stream = self.count_streams(), self.n_pieces, self.stream
+        stream = self.stream
+        n = self.count_streams()
+        n_pieces = self.n_pieces
         if n > 1:
             n_pieces += sum(reply.n_pieces for reply in self.abandoned_replies)
             raise InputError(

@@ -102,7 +102,8 @@ def collect_columns(record: Mapping[str, Any], leave_out: Iterable[str] = ()) ->
     """The scalars of a record, and of its metadata as `metadata.NAME`, without secrets and long texts."""
     leave_out = set(leave_out)
     columns = {name: value for name, value in record.items() if name not in leave_out and name != "metadata"}
-    return _keep_slice_values(columns) | ({} if "metadata" in leave_out else collect_metadata(record))
+    metadata = {} if "metadata" in leave_out else collect_metadata(record)
+    return _keep_slice_values(columns) | metadata
 
 
 def collect_metadata(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,6 +151,7 @@ def parse_time_column(value: Any) -> dict[str, Any]:
 
 
 def _keep_slice_values(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns whose value may be that of a slice, by name: no secrets, addresses or long texts."""
     kept = {}
     for name, value in columns.items():
         value_of_slice = _to_slice_value(name, value)

@@ -54,6 +54,7 @@ def _read_csv(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord 
 
 
 def _read_lines(text: TextIO, name: str, longest: int) -> Iterator[str]:
+    """Yield the lines of a text; raises IncompleteFileError at one with more than `longest` characters."""
     number = 0
     while line := text.readline(longest + 1):
         number += 1
@@ -69,7 +70,8 @@ def is_csv_log(path: Path) -> bool:
             head = stream.readline(_MAX_HEADER_BYTES)
     except (OSError, EOFError, zlib.error):
         return True  # reading it raises the error
-    return set(TRACE_COLUMNS) <= set(_parse_header(head.decode("utf-8-sig", errors="replace"))[0])
+    names, _ = _parse_header(head.decode("utf-8-sig", errors="replace"))
+    return set(TRACE_COLUMNS) <= set(names)
 
 
 def _parse_header(line: str) -> tuple[list[str], str]:
@@ -82,6 +84,7 @@ def _parse_header(line: str) -> tuple[list[str], str]:
 
 
 def _iterate_csv_rows(reader: Any, names: list[str], file: str) -> Iterator[PlacedRecord | BadRecord]:
+    """Yield the records of the rows that a `csv.reader` has left, numbered from 1; empty rows are skipped."""
     for number in count(1):
         where = f"{file}: row {number}"
         try:
@@ -148,7 +151,8 @@ def has_labels(path: str | Path) -> bool:
     try:
         with open_stream(path) as stream:
             if (found := find_container(stream.peek(1))) is not None:
-                return found[0].labels
+                container_format, _ = found
+                return container_format.labels
             first = next(_choose_decoder(stream, str(path))(stream, str(path), LONGEST_MB * MB), None)
     except (OSError, EOFError, zlib.error, EntropySentinelError):
         return False  # reading it raises the error

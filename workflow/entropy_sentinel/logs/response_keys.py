@@ -78,7 +78,8 @@ class KeyCompleter:
         keyed = frame.with_columns(
             model=pl.col("model").fill_null(model), benchmark=pl.coalesce(log_benchmark, pl.lit(file))
         )
-        ids, samples = [], []
+        ids = []
+        samples = []
         for place, (*group, item_id, sample) in enumerate(keyed.select(RESPONSE).iter_rows(), self._n_responses[file]):
             ids.append(make_numbered_id(file, place) if item_id is None else item_id)
             samples.append(self._assign_number((*group, ids[-1]), sample))
@@ -89,10 +90,11 @@ class KeyCompleter:
 
     def _mark_new(self, frame: pl.DataFrame, file: str) -> pl.Series:
         """Whether each response was not read before, (n,), and count those that were."""
-        contents, has_ids = _encode_contents(frame), frame["item_id"].is_not_null().to_list()
+        contents = _encode_contents(frame)
+        has_ids = frame["item_id"].is_not_null().to_list()
         # Without an id, all columns are compared, except the place in the log.
         columns = [name for name in frame.columns if name not in _CONTENT_COLUMNS and not frame[name].dtype.is_nested()]
-        rows = frame.select(columns).iter_rows() if not all(has_ids) else iter([()] * len(frame))
+        rows = iter([()] * len(frame)) if all(has_ids) else frame.select(columns).iter_rows()
         keys = frame.select("model", "item_id", "sample", _derive_origin(frame, file)).iter_rows()
         new = []
         for content, has_id, key, row in zip(contents, has_ids, keys, rows, strict=True):
@@ -106,9 +108,10 @@ class KeyCompleter:
 
     def _assign_number(self, key: Key, number: int | None) -> int:
         """The requested number if it is free, else the lowest free number."""
-        used = self._used_numbers.get(key, 0)
+        used = self._used_numbers.get(key, 0)  # a bit for each number
         if number is None or used >> number & 1:
             self.repeats += bool(used)
+            # The lowest bit that is not set.
             number = (~used & (used + 1)).bit_length() - 1
         if number >= _MAX_SAMPLES:
             raise WholeFileError(f"the id '{key[-1]}' occurs more than {_MAX_SAMPLES:,} times, so it is not an id")

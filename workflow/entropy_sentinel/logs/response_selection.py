@@ -57,8 +57,10 @@ class ResponseSelection:
 
     def __init__(self, options: LogOptions) -> None:
         """Prepare the two options."""
-        self._places, self._values = _group_pairs(options.column), _group_pairs(options.where)
-        self.left_out, self.seen = Counter[ExclusionReason](), set[str]()
+        self._places = _group_pairs(options.column)  # the log's columns for each new name
+        self._values = _group_pairs(options.where)  # the values to select for each column
+        self.left_out = Counter[ExclusionReason]()
+        self.seen = set[str]()
         # Called with the column of `where` and the responses that it excludes.
         self.on_excluded: Callable[[str, pl.DataFrame], None] | None = None
 
@@ -92,6 +94,7 @@ class ResponseSelection:
         return frame
 
     def _count_excluded(self, name: str, values: pl.Series) -> None:
+        """Count excluded responses by their `values` in the column `name`, rare ones together."""
         for value, count in values.value_counts(sort=True).iter_rows():
             kind = ExclusionReason(name, value)
             is_separate = kind in self.left_out or len(self.left_out) < _MOST_KINDS

@@ -17,6 +17,7 @@ TOP_NAMES = ("top_logprobs", "topLogprobs", "top_log_probs", "topLogProbs", "top
 # The names of parallel lists in a choice's log-probabilities.
 SAMPLED_LISTS = ("token_logprobs", "tokenLogprobs", "token_log_probs", "tokenLogProbs")
 TOKEN_LISTS = ("tokens", "token_texts")
+# The names of lists of steps, one for each part of an answer.
 PARTS = ("reasoning_content", "content", "refusal")
 CHOSEN, TOP_CHOSEN = ("chosenCandidates", "chosen_candidates"), ("topCandidates", "top_candidates")
 CANDIDATES = "candidates"
@@ -40,8 +41,10 @@ def are_steps(value: Any) -> bool:
         if not steps or not isinstance(steps[0], Mapping):
             return False
         # Inner lists without further lists may be the alternatives of a step.
+        is_joined = steps is not value
         has_top = read_first(steps[0], TOP_NAMES) is not None
-        return has_top and read_first(steps[0], TOKEN_NAMES) is not None or (is_step(steps[0]) and steps is value)
+        has_token = read_first(steps[0], TOKEN_NAMES) is not None
+        return (has_top and has_token) or (is_step(steps[0]) and not is_joined)
     if not isinstance(value, Mapping):
         return False
     lists = [read_first(value, names) for names in (PARTS, SAMPLED_LISTS, CHOSEN)]
@@ -84,4 +87,5 @@ def index_by_id(step: Any) -> dict[str, Any]:
 
 
 def read_first(record: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """The value under the first of these names that is not null; None without one."""
     return next((record[name] for name in names if record.get(name) is not None), None)

@@ -92,10 +92,12 @@ def read_trace(steps: Sequence[Any]) -> Trace:
 
 
 def _parse_steps(steps: list[Any]) -> Steps:
+    """The trace and the tokens of a list of steps."""
     return Steps(read_trace(steps), _read_texts(steps))
 
 
 def _read_top(step: Any) -> Any:
+    """The alternatives of a step as they are written; None if it has none."""
     if not isinstance(step, Mapping):
         return None
     top = step.get("top_logprobs")
@@ -187,8 +189,10 @@ def _read_pair(pair: Sequence[Any]) -> Any:
 
 
 def _read_texts(steps: Iterable[Any]) -> list[str]:
+    """The tokens of steps as text; [] if any is missing."""
     return _validate_texts([read_first(step, TOKEN_NAMES) if isinstance(step, Mapping) else None for step in steps])
 
 
 def _validate_texts(tokens: Sequence[Any]) -> list[str]:
+    """The tokens if all are texts, else []."""
     return list(tokens) if all(isinstance(token, str) for token in tokens) else []

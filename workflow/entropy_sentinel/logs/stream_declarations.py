@@ -157,13 +157,16 @@ class Stream:
 
     def is_unfinished(self, record: Mapping[str, Any]) -> bool:
         """Whether a piece is not the last one, so that it cannot be a whole reply."""
+        if self.events is not None:  # an event is never a whole reply
+            return True
         parts = record.get(self.choices) if self.choices else [record]
-        if self.events is not None or not isinstance(parts, list):
-            return self.events is not None
+        if not isinstance(parts, list):
+            return False
         return not all(isinstance(part, Mapping) and self.is_last_piece(part) for part in parts)
 
 
 def _is_end(value: Any) -> bool:
+    """Whether the value of a field says that a choice has ended, such as a finish reason or an object."""
     return isinstance(value, Mapping) or value not in _NO_END
 
 
@@ -185,6 +188,7 @@ def is_chunk(record: Mapping[str, Any]) -> bool:
 
 
 def _is_event(record: Mapping[str, Any]) -> bool:
+    """Whether a record is an event of the Responses API."""
     return "choices" not in record and str(record.get("type", "")).startswith("response.")
 
 

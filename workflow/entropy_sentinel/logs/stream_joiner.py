@@ -82,7 +82,9 @@ class Joiner:
 
     def end_stream(self) -> list[PartialReply]:
         """The replies that `[DONE]` closes: those that have ended, or else the only one."""
-        keys = list(self._ended_keys) or (list(self._open_replies) if len(self._open_replies) == 1 else [])
+        keys = list(self._ended_keys)
+        if not keys and len(self._open_replies) == 1:
+            keys = list(self._open_replies)
         return [closed for key in keys for closed in self._close(key)]
 
     def close_all(self) -> list[PartialReply]:
@@ -90,6 +92,7 @@ class Joiner:
         return [closed for key in list(self._open_replies) for closed in self._close(key)]
 
     def _read_key(self, record: Mapping[str, Any]) -> Any:
+        """What the pieces of a reply share: an id, or else a tuple of texts; None without any."""
         if self._is_one_reply:
             return BODY
         if self._stream.key_is_id:
@@ -210,4 +213,5 @@ class Joiner:
 
 
 def _outline_list(value: Any) -> Any:
+    """The length, the first and the last entry of a list; None for anything else or an empty list."""
     return (len(value), value[0], value[-1]) if isinstance(value, list) and value else None

@@ -47,11 +47,14 @@ class _Pieces:
             self._add_repeating(piece, self._lengths)
 
     def _add_repeating(self, piece: Any, lengths: list[int]) -> None:
+        """Add a piece after pieces of these lengths that each repeat the ones before, as this one may do too."""
         if self._last is None or piece[: len(self._last)] == self._last:
             lengths.append(len(piece))
             self._last = piece
         else:
-            self._pieces, self._last, self._lengths = [*self._split_pieces(lengths), piece], None, None
+            self._pieces = [*self._split_pieces(lengths), piece]
+            self._last = None
+            self._lengths = None
 
     def _split_pieces(self, lengths: list[int]) -> list[Any]:
         """The pieces, each of which repeats the ones before it."""
@@ -60,7 +63,8 @@ class _Pieces:
     @property
     def is_list(self) -> bool:
         """Whether the pieces are lists."""
-        return isinstance(self._last if self._lengths else next(iter(self._pieces), None), list)
+        example = self._last if self._lengths else next(iter(self._pieces), None)
+        return isinstance(example, list)
 
     @property
     def may_repeat(self) -> bool:
@@ -82,10 +86,13 @@ class _Pieces:
             return self._last if repeats else _concatenate_pieces(self._split_pieces(self._lengths))
         if self._part.join is Join.CALL:
             return self._pieces[0]
-        return list(self._pieces) if self._part.join in (Join.ENTRY, Join.CALLS) else _concatenate_pieces(self._pieces)
+        if self._part.join in (Join.ENTRY, Join.CALLS):
+            return list(self._pieces)
+        return _concatenate_pieces(self._pieces)
 
 
 def _concatenate_pieces(pieces: Sequence[Any]) -> Any:
+    """The pieces, all texts or all lists, as one text or list."""
     if not pieces or isinstance(pieces[0], str):
         return "".join(pieces)
     return [entry for piece in pieces for entry in piece]
@@ -93,7 +100,8 @@ def _concatenate_pieces(pieces: Sequence[Any]) -> Any:
 
 def _add_call(calls: list[Any], part: Mapping[str, Any]) -> None:
     """Add a piece of a tool call; pieces of one call have one index, or else belong to the last call."""
-    index, call = part.get("index"), None
+    index = part.get("index")
+    call = None
     if index is not None:
         call = next((call for call in calls if call.get("index") == index), None)
     elif calls and not part.get("id"):
@@ -122,6 +130,7 @@ class PartialChoice:
         self._stream, self._moves = stream, dict(stream.moves)
         self._pieces: dict[str, _Pieces] = {}
         self._fields: dict[str, Any] = {}
+        # Pieces so far: all, those with the first field, those with the end, and those that could not be added.
         self.n_pieces, self.n_begins, self.n_ends, self.n_unreadable = 0, 0, 0, 0
 
     def add(self, piece: Mapping[str, Any]) -> None:
@@ -187,7 +196,10 @@ def merge_fields(
     leave_out: Iterable[str] = (),
     keep: Sequence[str] = (),
 ) -> None:
-    """Add the fields of a piece that are not null; the last value counts, but for those to `keep`."""
+    """Add the fields of a piece that are not null; the last value counts, but for fields to `keep` the first.
+
+    `moves` has new names of fields.
+    """
     for name, value in piece.items():
         if value is None or name in leave_out or (name in keep and name in fields):
             continue

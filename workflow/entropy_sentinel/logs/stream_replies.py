@@ -56,11 +56,13 @@ def close_streams(joiner: Joiner, read_whole: ReadWhole, broken: list[BrokenStre
 
 
 def _return_reply(reply: Reply) -> Reply:
+    """The reply itself: a response that was already read."""
     return reply
 
 
 def _raise_error(stream: BrokenStream) -> NoReturn:
-    begun = f"the stream that begins at {stream.place}: " if stream.place else ""
+    """Raise the error of a stream; an InputError says where the stream begins."""
+    place = f"the stream that begins at {stream.place}: " if stream.place else ""
     if isinstance(stream.error, InputError):
-        raise InputError(f"{begun}{stream.error}") from None
+        raise InputError(f"{place}{stream.error}") from None
     raise stream.error

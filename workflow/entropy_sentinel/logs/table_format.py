@@ -68,11 +68,13 @@ class TableReader(Reader):
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the response of the row."""
         sampled, top = record["token_logprobs"], record["top_logprobs"]
-        tokens, text = record.get("tokens") or (), _read_first(record, TEXT_COLUMNS)
+        tokens = record.get("tokens") or ()
+        text = _read_first(record, TEXT_COLUMNS)
         text = replace_surrogates(text if text is not None else "".join(tokens))
         logprobs = None
         if sampled is not None:
-            logprobs = build_trace(sampled, list(map(read_entries, [()] * len(sampled) if top is None else top)))
+            steps = [()] * len(sampled) if top is None else top
+            logprobs = build_trace(sampled, list(map(read_entries, steps)))
         yield Reply(
             item_id=find_id(record, IDS),
             model=record.get("model"),
@@ -124,6 +126,7 @@ def list_fixed_columns(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _read_first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """The value under the first of these names that is not null; None without one."""
     return next((record[name] for name in names if record.get(name) is not None), None)
 
 
@@ -184,7 +187,7 @@ def find_bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
 
 
 def parse_batch(batch: pl.DataFrame, wanted: Sequence[str] | None, extra_columns: Sequence[str] = ()) -> ResponseBatch:
-    """The responses of valid rows; null among alternatives is probability 0, and padding in a fixed width."""
+    """The responses of valid rows. Null among alternatives is probability 0; in arrays of one width, it is padding."""
     if batch["token_logprobs"].null_count():  # alternatives without a token
         batch = batch.with_columns(pl.when(pl.col("token_logprobs").is_not_null()).then("top_logprobs"))
     sampled = batch["token_logprobs"].explode(empty_as_null=False, keep_nulls=False)
@@ -214,13 +217,12 @@ def _build_row_columns(schema: pl.Schema) -> list[pl.Expr]:
     """The columns of `ROW_DTYPES` from the table; missing columns get the values that mean unknown."""
 
     def read_column(*names: str, otherwise: Any = None) -> pl.Expr:
+        """The first value in these columns that is not null, or else `otherwise`."""
         columns = [pl.col(name) for name in names if name in schema]
         return pl.coalesce(*columns, pl.lit(otherwise)) if columns else pl.lit(otherwise)
 
-    finish, text = (
-        read_column("finish_reason").cast(pl.String),
-        read_column(*TEXT_COLUMNS, otherwise="").cast(pl.String),
-    )
+    finish = read_column("finish_reason").cast(pl.String)
+    text = read_column(*TEXT_COLUMNS, otherwise="").cast(pl.String)
     steps, entries = pl.col("token_logprobs").list.len(), pl.col("top_logprobs").list.len()
     tokens = read_column("tokens") if schema.get("tokens") == pl.List(pl.String) else pl.lit(None, pl.List(pl.String))
     columns = {
@@ -265,8 +267,9 @@ def _encode_request(schema: Mapping[str, Any]) -> pl.Expr:
 def _parse_whole(name: str) -> pl.Expr:
     """A column of integers; null for a value that is outside its range or not an integer."""
     number = pl.col(name).cast(pl.Int64, strict=False)
-    same = number == pl.col(name).cast(pl.Float64, strict=False)
-    return pl.when(number.is_between(-(name == "seed"), MAX_VALUES[name]) & same).then(number)
+    is_whole = number == pl.col(name).cast(pl.Float64, strict=False)
+    least = -1 if name == "seed" else 0  # an unknown seed is -1
+    return pl.when(number.is_between(least, MAX_VALUES[name]) & is_whole).then(number)
 
 
 def _select_slices(schema: pl.Schema, wanted: Sequence[str] | None, extra_columns: Sequence[str]) -> list[pl.Expr]:

@@ -26,6 +26,7 @@ def parse_times(column: pl.Series) -> pl.Series:
 
 
 def _parse_numbers(column: pl.Series) -> pl.Series:
+    """Numbers since 1970 as times, (n,): below 1e11 they are seconds, below 1e14 milliseconds, and so on."""
     number = column.cast(pl.Float64).alias("number").to_frame()
     x, size = pl.col("number"), pl.col("number").abs()
     microseconds = (
@@ -36,6 +37,7 @@ def _parse_numbers(column: pl.Series) -> pl.Series:
 
 
 def _parse_texts(column: pl.Series) -> pl.Series:
+    """Texts as times, (n,): the usual forms of all texts at once, rarer ones one by one; null for any other text."""
     text = column.str.strip_chars().str.replace(r"^(\d{4}-\d\d-\d\d)[ t]", "${1}T")
     tries = [text.str.to_datetime(form, time_unit="us", time_zone="UTC", strict=False) for form in _ISO]
     times = pl.select(pl.coalesce(*tries)).to_series()

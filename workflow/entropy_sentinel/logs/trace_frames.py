@@ -84,8 +84,7 @@ def build_batch(replies: Sequence[Reply], trace_after: str | None, place: str | 
 
 
 def _build_row(reply: Reply, trace_after: str | None) -> dict[str, Any]:
-    """The values of ROW_DTYPES of one response."""
-    # One value for each column of ROW_DTYPES.
+    """The values of one response by the columns of ROW_DTYPES."""
     n_steps = None if reply.trace is None else len(reply.trace.sampled)
     # One text per token, or null: some servers leave reasoning out of the tokens.
     has_texts = n_steps is not None and len(reply.tokens) == n_steps
@@ -145,8 +144,11 @@ def _build_column(name: str, values: list[Any]) -> pl.Series:
 
 
 def _choose_widths(responses: ResponseBatch, lengths: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The k of each response, (n,)."""
-    if len(counts) and (counts == counts[0]).all():
+    """The k of each response, (n,): the stated one, or the number of alternatives that most of its steps have.
+
+    `lengths` (n,) are the numbers of tokens, and `counts` (n_steps,) those of alternatives.
+    """
+    if len(counts) and (counts == counts[0]).all():  # usually
         return np.where(responses.k >= 0, responses.k, np.where(lengths > 0, counts[0], 0))
     ends = lengths.cumsum()
     common = [most_common(counts[end - n : end]) for n, end in zip(lengths, ends, strict=True)]

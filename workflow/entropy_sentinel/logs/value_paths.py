@@ -86,6 +86,7 @@ def find_value(record: Any, paths: Iterable[str]) -> Any:
 
 @cache
 def _list_spellings(path: str) -> tuple[str, ...]:
+    """A path as it is and in snake case, without repetition."""
     return tuple(dict.fromkeys((path, to_snake_case(path))))
 
 
@@ -104,6 +105,7 @@ def to_object(value: Any) -> Any:
 
 
 def _is_pair(entry: Any) -> bool:
+    """Whether a value is an object with a `key`, perhaps a `value`, and nothing else."""
     return isinstance(entry, Mapping) and isinstance(entry.get("key"), str) and set(entry) <= {"key", "value"}
 
 

@@ -12,6 +12,7 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.logs.parsed_response import (
     Reply,
+    Trace,
     build_trace,
     explain_unusable,
     parse_finish_reason,
@@ -40,7 +41,9 @@ class VllmReader(Reader):
         outputs = record["outputs"] if "outputs" in record else [_read_ray_row(record)]
         for position, output in enumerate(outputs):
             reply = _parse_output(output)
-            reply.item_id, reply.model, reply.columns = identity, record.get("model"), columns
+            reply.item_id = identity
+            reply.model = record.get("model")
+            reply.columns = columns
             reply.sample = output.get("index", position) if len(outputs) > 1 else None
             prompt = record.get("prompt_token_ids")
             reply.prompt_tokens = len(prompt) if isinstance(prompt, list) else 0
@@ -49,11 +52,14 @@ class VllmReader(Reader):
 
 def _read_ray_row(record: Mapping[str, Any]) -> dict[str, Any]:
     """The output in a row of Ray Data's LLM processor, in whose rows users rename the text and the ids."""
-    text, steps = find_value(record, ROW_TEXTS) or "", record.get("logprobs")
+    text = find_value(record, ROW_TEXTS) or ""
+    steps = record.get("logprobs")
     token_ids = find_value(record, ROW_TOKEN_IDS)
+    if token_ids is None and isinstance(steps, list):
+        token_ids = _read_first_ids(steps, text)
     return {
         "text": text,
-        "token_ids": _read_first_ids(steps, text) if token_ids is None and isinstance(steps, list) else token_ids,
+        "token_ids": token_ids,
         "logprobs": steps,
         "finish_reason": record.get("finish_reason"),
     }
@@ -61,6 +67,7 @@ def _read_ray_row(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read_first_ids(steps: list[Any], text: str) -> list[int]:
     """The first token id of each step, which vLLM writes first if it was sampled; the text must confirm it."""
+    # The id and the entry of the first token of each step; an empty id for an empty step.
     firsts: list[tuple[str, Any]] = [next(iter(index_by_id(step).items()), ("", {})) for step in steps]
     texts = [entry.get("decoded_token") or "" if isinstance(entry, Mapping) else "" for _, entry in firsts]
     if "".join(texts).strip() != text.strip() or not all(token_id.isdecimal() for token_id, _ in firsts):
@@ -71,7 +78,8 @@ def _read_first_ids(steps: list[Any], text: str) -> list[int]:
 def _parse_output(output: Mapping[str, Any]) -> Reply:
     """The response of one of vLLM's `CompletionOutput`; `logprobs` has a mapping by token id for each step."""
     token_ids, steps = output.get("token_ids"), output.get("logprobs")
-    logprobs, k = None, None
+    logprobs: Trace | None = None
+    k = None
     text = output.get("text") or ""
     if not isinstance(text, str) or not isinstance(steps, list | Mapping | None):
         raise InputError(
@@ -82,9 +90,9 @@ def _parse_output(output: Mapping[str, Any]) -> Reply:
         steps = _unflatten_steps(steps) if isinstance(steps, Mapping) else [index_by_id(step) for step in steps]
         if token_ids is None or len(token_ids) != len(steps):
             raise InputError("`logprobs` must have one step for each of `token_ids`")
-        sampled = [
-            _read_sampled(token_id, step, at) for at, (token_id, step) in enumerate(zip(token_ids, steps, strict=True))
-        ]
+        sampled = []
+        for place, (token_id, step) in enumerate(zip(token_ids, steps, strict=True)):
+            sampled.append(_read_sampled(token_id, step, place))
         logprobs = build_trace(sampled, list(map(read_entries, steps)))
         k = int(logprobs.counts.min()) if len(logprobs.counts) else None
     return Reply(
@@ -101,13 +109,15 @@ def _parse_output(output: Mapping[str, Any]) -> Reply:
 
 
 def _unflatten_steps(flat: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The steps of FlatLogprobs, each a mapping of token ids to log-probabilities."""
     entries = list(zip(map(str, flat["token_ids"]), flat["logprobs"], strict=True))
     return [dict(entries[start:end]) for start, end in zip(flat["start_indices"], flat["end_indices"], strict=True)]
 
 
-def _read_sampled(token_id: int, step: Mapping[str, Any], at: int) -> float:
+def _read_sampled(token_id: int, step: Mapping[str, Any], place: int) -> float:
+    """The log-probability of the sampled token in the step at this place, from 0; raises InputError without it."""
     if str(token_id) not in step:
-        raise InputError(f"`logprobs` of step {at} (from 0) must contain the sampled token, {token_id}")
+        raise InputError(f"`logprobs` of step {place} (from 0) must contain the sampled token, {token_id}")
     entry = step[str(token_id)]
     logprob: float = entry["logprob"] if isinstance(entry, Mapping) else entry
     return logprob
