@@ -50,21 +50,22 @@ class AmbiguityFigureInputs(FigureInputs):
 
 def figure_3_relationship(inputs: AmbiguityFigureInputs) -> Drawing:
     """Draw epistemic uncertainty against semantic entropy, and ROC curves, for items with one answer and several."""
-    kinds = {}
-    for kind in ANSWERS:
-        rows = inputs.items.filter(model=inputs.model, answers=kind)
+    # The model's items by their number of right answers, `one` or `several`.
+    items_by_answers = {}
+    for answers in ANSWERS:
+        rows = inputs.items.filter(model=inputs.model, answers=answers)
         if len(rows.drop_nulls("se")):
-            kinds[kind] = rows
-    if not kinds:
+            items_by_answers[answers] = rows
+    if not items_by_answers:
         return Drawing(
             message_figure(f"{inputs.model}: no item has a semantic entropy", inputs.label),
             f"{inputs.model}: no semantic entropy.",
         )
-    figure = new_figure(11, 3.2 * len(kinds), inputs.label)
-    panels = figure.subplots(len(kinds), 2, squeeze=False)
-    for (scatter, curves), (kind, rows) in zip(panels, kinds.items(), strict=True):
-        _draw_scatter(scatter, rows.drop_nulls("se"), kind)
-        _draw_roc_curves(curves, select_common_items(rows), kind)
+    figure = new_figure(11, 3.2 * len(items_by_answers), inputs.label)
+    panels = figure.subplots(len(items_by_answers), 2, squeeze=False)
+    for (scatter, curves), (answers, rows) in zip(panels, items_by_answers.items(), strict=True):
+        _draw_scatter(scatter, rows.drop_nulls("se"), answers)
+        _draw_roc_curves(curves, select_common_items(rows), answers)
     return Drawing(
         figure,
         f"{inputs.model}. Left: each point is an item. With one answer, lines are the least epistemic uncertainty of "
@@ -73,12 +74,12 @@ def figure_3_relationship(inputs: AmbiguityFigureInputs) -> Drawing:
     )
 
 
-def _draw_scatter(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
+def _draw_scatter(axes: Axes, rows: pl.DataFrame, answers: str) -> None:
     """Draw epistemic uncertainty by semantic entropy, for items with `one` right answer (and bounds) or `several`."""
-    title = f"Right answers: {ANSWERS[kind]}, {len(rows)} items"
+    title = f"Right answers: {ANSWERS[answers]}, {len(rows)} items"
     style_axes(axes, "semantic entropy, nats", "epistemic uncertainty, nats", title)
     axes.scatter(rows["se"], rows["epistemic"], s=10, color=BLUE, alpha=0.4, linewidths=0)
-    if kind == "one":
+    if answers == "one":
         # A right answer that the model never gave counts as a class too.
         n_classes = max(int((rows["n_classes"].cast(pl.Int64) + rows["n_imputed"]).max()), 2)  # type: ignore[arg-type]
         _draw_lower_bound(axes, n_classes, label=f"at least (K = {n_classes})")
@@ -87,14 +88,14 @@ def _draw_scatter(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
 
 
 def _draw_lower_bound(axes: Axes, n_classes: int, **line_style: Any) -> None:
-    """Draw the lower bound of Theorem 1."""
+    """Draw the lower bound of the epistemic uncertainty by the entropy, for this number of classes (Theorem 1)."""
     _draw_bound(
         axes, lambda delta: compute_lower_bound(delta, n_classes), math.log(n_classes), color=ORANGE, **line_style
     )
 
 
 def _draw_upper_bound(axes: Axes, label: str) -> None:
-    """Draw the upper bound of Theorem 2."""
+    """Draw the upper bound of the epistemic uncertainty by the entropy, if the likeliest class is right (Theorem 2)."""
     _draw_bound(axes, compute_upper_bound, math.log(2), color=GREEN, linestyle="--", label=label)
 
 
@@ -104,14 +105,14 @@ def _draw_bound(axes: Axes, bound: Callable[[float], float], highest: float, **l
     axes.plot(entropies, [bound(delta) for delta in entropies], **line_style)
 
 
-def _draw_roc_curves(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
+def _draw_roc_curves(axes: Axes, rows: pl.DataFrame, answers: str) -> None:
     """Draw how well each estimator finds the uncertain items, among those with `one` right answer or `several`.
 
     `rows` have a column for each estimator, without nulls, or only nulls if no item has it.
     """
     from sklearn.metrics import roc_curve  # imports scikit-learn, which the other figures do not need
 
-    title = f"Right answers: {ANSWERS[kind]}; EU at least log 2"
+    title = f"Right answers: {ANSWERS[answers]}; EU at least log 2"
     style_axes(axes, "share of the certain items", "share of the uncertain items", title)
     axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
     for name, estimator in ESTIMATORS.items():
@@ -169,7 +170,7 @@ def figure_2_p_star(inputs: AmbiguityFigureInputs) -> Drawing:
 
 
 def figure_5_divergence(inputs: AmbiguityFigureInputs) -> Drawing:
-    """Draw a histogram of the divergence between sources for each benchmark and source."""
+    """Draw a histogram of how far the p* of each further source of counts is from the benchmark's own p*."""
     return _draw_histograms(
         inputs.p_stars.drop_nulls("divergence"),
         "divergence",

@@ -100,7 +100,10 @@ def select_common_items(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def measure_concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """The rows of CONCORDANCES from the rows of `join_estimates`. All estimators are compared on the same items."""
+    """Yield rows of CONCORDANCES from the rows of `join_estimates`, for each group of items and estimator.
+
+    All estimators of a group are compared on the same items.
+    """
     for group_columns, group_rows, common_items in _split_groups(rows, ("model", "benchmark", "source", "form")):
         for name in ESTIMATOR_TITLES:
             reason = _explain_missing(group_rows, name)
@@ -109,7 +112,7 @@ def measure_concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def measure_aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> Iterator[dict[str, Any]]:
-    """The rows of AUROCS from the rows of `join_estimates`.
+    """Yield rows of AUROCS from the rows of `join_estimates`, for each group of items, threshold and estimator.
 
     The uncertainty has the paper's form: the KL divergence of the model's p from the benchmark's own p*, the true
     distribution of the answers.

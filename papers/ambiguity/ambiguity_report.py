@@ -97,7 +97,7 @@ def make_summaries(concordances: pl.DataFrame, source: str) -> Iterator[Ambiguit
 
 
 def answer_question(summaries: Sequence[AmbiguitySummary]) -> str:
-    """The answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
+    """Whether entropy finds what models do not know, as text, from the medians of semantic entropy's AUC_c."""
     parts = []
     for kind, condition in (("one", "where questions have one answer"), ("several", "where they have several")):
         rows = [summary.by_estimator["se"] for summary in summaries if summary.answers == kind]

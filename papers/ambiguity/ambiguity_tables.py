@@ -251,7 +251,11 @@ def table_8_p_star(inputs: AmbiguityTableInputs) -> Table:
 
 
 def summarise_p_stars(p_stars: pl.DataFrame) -> pl.DataFrame:
-    """A row for each benchmark and source: means and standard deviations over their items, and over all counts."""
+    """Statistics of a frame P_STARS by benchmark and source: n (items), means and standard deviations (sd).
+
+    Columns n_answers, entropy_mean, entropy_sd and divergence (means over items), and count_mean and count_sd over the
+    counts of all their answers.
+    """
     rows = []
     for (benchmark, source), group in p_stars.group_by("benchmark", "source", maintain_order=True):
         counts = group["counts"].drop_nulls().explode().to_numpy()

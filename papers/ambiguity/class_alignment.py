@@ -51,11 +51,11 @@ class PStar:
 
 
 def read_benchmark_p_stars(benchmark: str) -> dict[str, PStar]:
-    """P* by item_id, for the items of a benchmark file that have answers."""
+    """P*, the true distribution of the right answers, by item_id, for the items of a file BENCHMARKS with answers."""
     rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers", "counts"]).drop_nulls("answers")
     p_stars = {}
     for item, question, answers, counts in rows.iter_rows():
-        p_stars[item] = PStar(question, tuple(map(tuple, answers)), counts and tuple(counts))
+        p_stars[item] = PStar(question, tuple(map(tuple, answers)), None if counts is None else tuple(counts))
     return p_stars
 
 

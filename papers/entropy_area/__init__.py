@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def analyses() -> "dict[str, type[Analysis]]":
-    """The analysis."""
+    """The class of the analysis' config section, by the name of the analysis."""
     from papers.entropy_area.area_settings import EntropyArea
 
     return {"entropy_area": EntropyArea}

@@ -62,7 +62,10 @@ def select_complete_items(items: pl.DataFrame, names: Sequence[str], target: str
 
 
 def correlate_measures(items: pl.DataFrame, settings: AreaMeasureSettings) -> Iterator[dict[str, Any]]:
-    """Yield rows of CORRELATIONS from a frame ITEMS. All measures are compared on the same items."""
+    """Yield rows of CORRELATIONS from a frame ITEMS, for each model, set of benchmarks, entropy and measure.
+
+    All measures are compared on the same items.
+    """
     names = list_measures(settings["answers"])
     for model in items["model"].unique(maintain_order=True):
         for name, benchmarks in settings["sets"].items():

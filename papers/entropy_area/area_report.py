@@ -55,7 +55,7 @@ def format_r_interval(row: Mapping[str, Any]) -> str:
 
 
 def build_summaries(correlations: pl.DataFrame) -> Iterator[AreaSummary]:
-    """Yield a summary for each model and set of benchmarks, in order."""
+    """Yield a summary for each model and set of benchmarks, in order, from a frame CORRELATIONS."""
     rows = correlations.filter(target="answer_entropy")
     for (model, benchmark), group_rows in rows.group_by("model", "benchmark", maintain_order=True):
         by_measure = {row["measure"]: row for row in group_rows.iter_rows(named=True)}
@@ -84,7 +84,7 @@ def write_report(
     page: str,
     summary: str,
 ) -> None:
-    """Write the page and the summary."""
+    """Write the page and the summary, from a file CORRELATIONS; `tables` and `figures` are files for the page."""
     summaries = list(build_summaries(CORRELATIONS.read(correlations)))
     save_report(
         __file__,

@@ -174,6 +174,9 @@ _HEADINGS = {
 def table_2_correlation(inputs: AreaTableInputs) -> Table:
     """Tabulate Pearson's r and Spearman's rho of every measure with every entropy, by model and benchmark."""
     rows = inputs.correlations.sort(*_list_sort_keys(inputs.correlations), maintain_order=True)
+    published = None
+    if has_published_values("2_correlation", inputs.models, inputs.settings["sets"], inputs.settings["answers"]):
+        published = _compare_correlations(inputs.correlations)
     missing = []
     for row in rows.drop_nulls("reason").iter_rows(named=True):
         value = f"r of {measure_title(row['measure'])} with {TARGETS[row['target']]}"
@@ -190,9 +193,7 @@ def table_2_correlation(inputs: AreaTableInputs) -> Table:
             *missing_notes(missing),
         ),
         decimals=2,  # with 10,000 bootstrap samples of 40 items, another seed moves a limit by up to 0.015
-        published=_compare_correlations(inputs.correlations)
-        if has_published_values("2_correlation", inputs.models, inputs.settings["sets"], inputs.settings["answers"])
-        else None,
+        published=published,
     )
 
 

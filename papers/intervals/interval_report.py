@@ -58,7 +58,7 @@ class IntervalsSummary:
     def coverage_sentence(self) -> str:
         """A sentence with the share of stated intervals that contain the truth, and the number without one."""
         base, level = self.scores["base"], level_title(self.level)
-        problems = []
+        problems = []  # they follow the number of intervals, so they say "more"
         if self.n_unread:
             problems.append(f"{format_count(self.n_unread, 'more answer')} could not be read")
         if n_too_far := base["n_too_far"]:
@@ -187,6 +187,7 @@ def select_headlines(summaries: Sequence[IntervalsSummary]) -> list[IntervalsSum
 
 
 def _index_by_method(rows: pl.DataFrame) -> dict[str, Row]:
+    """The rows of SCORES or DIFFERENCES by method."""
     return {row["method"]: row for row in rows.iter_rows(named=True)}
 
 
@@ -214,7 +215,7 @@ def write_report(
     page: str,
     summary: str,
 ) -> None:
-    """Write the page and the summary."""
+    """Write the page and the summary, from files SCORES and DIFFERENCES; `tables` and `figures` are for the page."""
     summaries = build_summaries(SCORES.read(scores), DIFFERENCES.read(differences))
     save_report(
         __file__,

@@ -131,9 +131,7 @@ class Intervals(Analysis):
         return [name for name in (self.calibration, self.test) if name is not None]
 
     def numbers_by_variant(self, kind: str) -> Mapping[str, float]:
-        """By variant, a model of the config: the level of its intervals (`kind` is "stated") or, if "integers", its
-        temperature.
-        """
+        """The level (`kind` is "stated") or temperature ("integers") of each variant of this kind, a config's model."""
         numbers = {}
         for model in self.models.values():
             for number, variant in getattr(model, kind).items():

@@ -86,14 +86,20 @@ def quantiles_of_quantiles(lowers: np.ndarray, uppers: np.ndarray, alpha: float)
 def compute_stated_limits(
     inverse_cdf: Callable[[np.ndarray], np.ndarray], starts: np.ndarray, beta: float, alpha: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The limits, lower and upper, that queries state if their perceived mass begins at `starts`, each I."""
+    """The limits, lower and upper, (n,) each, that n queries state for the level 1 - alpha.
+
+    Each sees the mass from its start in `starts`, (n,), to start + beta, of a distribution with this inverse function.
+    """
     return inverse_cdf(starts + beta * alpha / 2), inverse_cdf(starts + beta * (1 - alpha / 2))
 
 
 def simulate_queries(
     inverse_cdf: Callable[[np.ndarray], np.ndarray], beta: float, alpha: float, shape: tuple[int, ...], seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What independent queries state under the theory: lower and upper, of `shape`, such as (n, m)."""
+    """The limits that independent queries state by the theory of the tunnel: lower and upper, each of `shape`.
+
+    `inverse_cdf` is that of the model's own distribution, of which each query sees the share `beta`.
+    """
     if not 0 <= beta <= 1:
         raise ValueError(f"beta is a share of the distribution and must be in [0, 1], got {beta}")
     starts = np.random.default_rng(seed).uniform(0, 1 - beta, size=shape)

@@ -157,7 +157,7 @@ def table_reductions(inputs: IntervalsTableInputs) -> Table:
     study_scores = inputs.differences.filter(half=TEST)
     paper_scores = _read_paper_scores().rename({"published": "score"})
     rows = [
-        *_compute_reductions(study_scores, "here", {}, None),
+        *_compute_reductions(study_scores, source="here", text_drops={}, abstract_percent=None),
         *_compute_reductions(paper_scores, "the paper's Table 2", _TEXT_DROPS, _ABSTRACT_DROP_PERCENT),
     ]
     numbers = ["Models", "Base", "Conformal", "Drop", "Drop, %", "Drop: text", "Drop, %: text"]

@@ -37,27 +37,29 @@ def find_smallest_set(values: Numbers, probabilities: Numbers, coverage: float) 
     """
     values, probabilities = np.asarray(values, dtype=float), np.asarray(probabilities, dtype=float)
     order = np.lexsort((values, -probabilities))
-    enough = np.cumsum(probabilities[order]) > coverage + _TOLERANCE
-    size = int(enough.argmax()) + 1 if enough.any() else len(values)
+    is_enough = np.cumsum(probabilities[order]) > coverage + _TOLERANCE
+    size = int(is_enough.argmax()) + 1 if is_enough.any() else len(values)
     return np.sort(values[order[:size]])
 
 
 def compute_hulls(distributions: Sequence[Distribution], coverage: float) -> tuple[np.ndarray, np.ndarray]:
     """The ends of the smallest interval around each question's smallest set: lower and upper, (n,) each."""
     sets = [find_smallest_set(*distribution, coverage) for distribution in distributions]
-    return np.array([values[0] for values in sets], dtype=float), np.array([values[-1] for values in sets], dtype=float)
+    lower, upper = [values[0] for values in sets], [values[-1] for values in sets]
+    return np.array(lower, dtype=float), np.array(upper, dtype=float)
 
 
 def find_best_temperature(
     distributions: Sequence[Distribution], true: Numbers, alphas: Sequence[float], grid: Sequence[float]
 ) -> float:
-    """The temperature of the grid whose hulls have the smallest mean interval score over questions and targets.
+    """The temperature of the grid whose intervals have the smallest mean interval score over questions and levels.
 
-    `distributions` and `true` are those of the n calibration questions, `alphas` is 1 - coverage of each target. Of
-    equals, the first.
+    An interval is around the smallest set of a question's scaled distribution. `distributions` and `true` are those of
+    the n calibration questions, `alphas` is 1 - level for each level. Of equals, the first.
     """
 
     def score(temperature: float) -> float:
+        """The mean score at this temperature."""
         scaled = [distribution.scale(temperature) for distribution in distributions]
         scores = []
         for alpha in alphas:

@@ -103,17 +103,18 @@ _DECODER = json.JSONDecoder(
 
 
 def _find_last_object(text: str) -> list[tuple[str, Any]] | None:
-    """The members of the last JSON object of a text that is inside no other one; None without any.
+    """The (key, value) pairs of the last JSON object in a text, of those that are not inside another; None without any.
 
     None also if objects are nested hundreds deep.
     """
-    last, start = None, text.find("{")
+    last = None
+    start = text.find("{")
     while start >= 0:
         try:
             last, end = _DECODER.raw_decode(text, start)
         except RecursionError:
             return None
-        except ValueError:
+        except ValueError:  # a brace of prose
             end = start + 1
         start = text.find("{", end)
     return last

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def analyses() -> "dict[str, type[Analysis]]":
-    """The analysis."""
+    """The class of the analysis' config section, by the name of the analysis."""
     from papers.rejection.rejection_settings import Rejection
 
     return {"rejection": Rejection}

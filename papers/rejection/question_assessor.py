@@ -59,14 +59,17 @@ def assess_questions(
 
 
 def fit_assessor(questions: Names, correct: Numbers) -> Pipeline:
-    """Fit on one question per response and the response's correctness; both classes must occur."""
+    """Fit P(correct) of responses by their questions: one question per response, (n,), and whether it is correct, (n,).
+
+    Both classes must occur.
+    """
     terms = TfidfVectorizer(token_pattern=_TOKEN, ngram_range=(1, 2), sublinear_tf=True)
     with threadpool_limits(1):
         return make_pipeline(terms, LogisticRegression(max_iter=1000)).fit(list(questions), list(correct))
 
 
 def predict_correctness(assessor: Pipeline, questions: pl.Series) -> pl.Series:
-    """P(correct) of a response to each question, the same for all responses to one."""
+    """P(correct) of a response to each question, (n,); equal questions are computed once."""
     unique_questions = questions.unique(maintain_order=True)
     with threadpool_limits(1):
         p = assessor.predict_proba(unique_questions.to_list())[:, 1] if len(unique_questions) else []

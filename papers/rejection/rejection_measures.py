@@ -137,6 +137,7 @@ def _apply_to_samples(
 
 
 def _explain_no_threshold(accuracy: float) -> str:
+    """The reason for a null threshold, and for what would be measured with it."""
     return f"no threshold reaches {accuracy:g} on the training group"
 
 

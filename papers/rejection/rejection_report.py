@@ -111,7 +111,10 @@ def _format_kept(by_measure: Mapping[str, Mapping[str, Any]], accuracy: float) -
 def format_summary(
     measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str], accuracies: Sequence[float]
 ) -> str:
-    """The summary as text: AUARC of each assessor by model and distribution, what it keeps, the trace's gain."""
+    """Plain text: AUARC of each assessor by model and distribution, what it keeps, and what the trace adds.
+
+    `measures` is a frame MEASURES, `assessors` are those of the training group, `accuracies` the wanted ones.
+    """
     parts = [f"Responses that can be kept at a required accuracy, trained on {group.benchmarks} ({group.title})"]
     for summary in summarise_assessors(measures, group, assessors):
         headings = ["assessor", "AUARC", *(f"for {accuracy:g}" for accuracy in accuracies)]

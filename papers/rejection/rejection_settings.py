@@ -40,6 +40,7 @@ class Rejection(Analysis):
 
     @model_validator(mode="after")
     def _check_estimators(self) -> "Rejection":
+        """Refuse an unknown name in `estimators`."""
         check_names("estimator in estimators:", self.estimators or [], [OWN, *ESTIMATORS])
         return self
 
@@ -54,7 +55,7 @@ class Rejection(Analysis):
         axis_by_field = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
         names_by_field, lines = self.select_names(studied, axis_by_field)
         named_groups = self._list_named_groups(studied)
-        headline_groups = names_by_field["headline_group"]
+        headline_groups = names_by_field["headline_group"]  # at most one
         group_names = [*(names_by_field["groups"] or named_groups), *headline_groups]
         groups = [name for name in named_groups if name in group_names]
         chosen = {

@@ -8,14 +8,14 @@ if TYPE_CHECKING:
 
 
 def analyses() -> "dict[str, type[Analysis]]":
-    """The analysis."""
+    """The class of the analysis' config section, by the name of the analysis."""
     from papers.selection.selection_settings import Selection
 
     return {"selection": Selection}
 
 
 def commands() -> dict[str, Callable[..., None]]:
-    """The subcommand."""
+    """The function of the subcommand, by the name under which the command line has it."""
     from papers.selection.commands.command_select import command
 
     return {"select": command}

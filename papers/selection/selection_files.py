@@ -49,7 +49,8 @@ def write_training_file(
 ) -> None:
     """Write a line for each row of `selected` (SELECTIONS), in their order, to `path`.
 
-    `prompt` is the prompt used in the study, so that training uses the same wording as evaluation.
+    `candidates` (CANDIDATES) have the questions and references, `solutions` by question the answers to train on, if not
+    the references. `prompt` is the prompt used in the study, so that training uses the same wording as evaluation.
     """
     with whole_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as lines:
         for row in make_training_rows(candidates, selected, prompt, solutions):

@@ -87,6 +87,7 @@ class Selection(Analysis):
 
     @model_validator(mode="after")
     def _check_strategies(self) -> "Selection":
+        """Refuse an unknown name in `strategies`."""
         check_names("strategy", self.strategies or [], STRATEGIES)
         return self
 

@@ -165,6 +165,7 @@ def select_items(
     eligible, excluded_counts = _split_eligible(shuffled, strategy)
     if method.score:
         eligible = eligible.sort(method.score, descending=not method.lowest, maintain_order=True)
+    # Of `random`, which has no score, null.
     score = pl.col(method.score).cast(pl.Float64) if method.score else pl.lit(None, pl.Float64)
     rows = eligible.head(size).with_columns(
         strategy=pl.lit(strategy), rank=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32), score=score
@@ -176,7 +177,7 @@ def select_items(
 
 
 def _shuffle_candidates(candidates: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Shuffle the candidates by the seed, independent of their order."""
+    """Shuffle the candidates by the seed; the result does not depend on their order."""
     sorted_candidates = candidates.sort(ITEM)
     return sorted_candidates[np.random.default_rng(seed).permutation(len(sorted_candidates))]
 

@@ -182,7 +182,7 @@ def _read_file_state(path: Path) -> tuple[int, int]:
 
 
 def _make_query(phrase_groups: Iterable[Sequence[str]]) -> str:
-    """The SQLite query for at least one phrase from each group in `phrase_groups`."""
+    """The query of SQLite's full-text search for at least one phrase from each group in `phrase_groups`."""
     conditions = []
     for phrases in phrase_groups:
         # In quotes, a phrase of consecutive words.

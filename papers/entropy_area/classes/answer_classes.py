@@ -55,11 +55,13 @@ def select_comparing_judge(settings: JudgeSettings) -> JudgeSettings:
 def classify_answers(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, owner: Mapping[str, str]) -> pl.DataFrame:
     """A frame of contract ANSWER_CLASSES; `items` has item_id and question, `labels` is of contract LABELS.
 
-    An answer is readable if it has a label, and a text or the label true. All correct answers are one class; classes
-    are numbered in the order of their first answers.
+    `owner` has the model and the benchmark, `judge` compares two wrong answers. An answer is readable if it has a
+    label, and a text or the label true. All correct answers are one class; classes are numbered in the order of their
+    first answers.
     """
     rows = labels.join(items, on="item_id", how="left", maintain_order="left", validate="m:1")
     wrong = _classify_wrong_answers(rows.filter(~pl.col("label")).drop_nulls("answer"), judge)
+    # By item, the number of each class: of the correct answers (None), and of a class of wrong ones.
     classes_by_item: dict[str, dict[int | None, int]] = {}
     class_numbers: list[int | None] = []
     for item_id, label, answer in rows.select("item_id", "label", "answer").iter_rows():
@@ -67,7 +69,7 @@ def classify_answers(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, ow
             class_numbers.append(None)
             continue
         item_classes = classes_by_item.setdefault(item_id, {})
-        wrong_class = None if label else wrong[item_id, normalise_text(answer)]  # None: the correct answers
+        wrong_class = None if label else wrong[item_id, normalise_text(answer)]
         class_numbers.append(item_classes.setdefault(wrong_class, len(item_classes)))
     unread_reason = pl.when(pl.col("label").is_null()).then("reason").otherwise(pl.lit("the judge names no answer"))
     return rows.select(

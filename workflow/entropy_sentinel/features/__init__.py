@@ -16,7 +16,7 @@ sys.modules[__name__].__class__ = Room
 
 
 def features() -> "dict[str, Feature]":
-    """The built-in features."""
+    """The built-in features by name."""
     from entropy_sentinel.features.paper_features import FEATURES
 
     return FEATURES

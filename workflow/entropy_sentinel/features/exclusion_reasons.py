@@ -85,14 +85,17 @@ _EXCLUSIONS: Mapping[str, _Exclusion] = {
 def find_remedy(reason: str) -> str | None:
     """What to do about responses with this reason; null if nothing can or need be done."""
     exclusion = _find_exclusion(reason)
-    return None if exclusion is None else exclusion.remedy or None
+    if exclusion is None or not exclusion.remedy:
+        return None
+    return exclusion.remedy
 
 
 def exclusion_code(reason: str) -> ExclusionCode | None:
-    """The code of a reason why a response has no features; null for a reason without a remedy."""
+    """The code of a reason why a response has no features; null for a reason without a kind here."""
     exclusion = _find_exclusion(reason)
     return None if exclusion is None else exclusion.code
 
 
 def _find_exclusion(reason: str) -> _Exclusion | None:
+    """The first kind of reasons whose words are in `reason`; None for other reasons, such as an empty response."""
     return next((exclusion for words, exclusion in _EXCLUSIONS.items() if words in reason), None)

@@ -39,15 +39,17 @@ def is_traces(value: object) -> bool:
 
 
 def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None = None) -> pl.DataFrame:
-    """The features of each response, like the verb `features`, from (n_responses,) rows of GENERATIONS.
+    """A frame FEATURE_FRAME with a row for each response, from rows of GENERATIONS with `model` and `benchmark`.
 
-    Rows have `model` and `benchmark`, and keep columns of `traces` beyond GENERATIONS: LOGPROBS and a log's own. A
-    response with UNUSABLE has no features. Raises InputError like the verb.
+    It keeps columns of `traces` beyond GENERATIONS: LOGPROBS and a log's own. A response with a reason in the column
+    UNUSABLE has no features. `vocabulary` is the number of the model's tokens, None if unknown. Raises InputError for a
+    missing column, a column of another dtype, or lists that do not have n_tokens steps.
     """
     if not isinstance(traces, pl.DataFrame | pl.LazyFrame):
         raise InputError(f"traces: must be a frame from `read_logs`, got {type(traces).__name__}")
     _check_columns(traces.collect_schema())
     if isinstance(traces, pl.LazyFrame):
+        # The features of no response, so that there are columns without any batch.
         parts = [compute_features(traces.collect_schema().to_frame())]
         for batch in traces.collect_batches(chunk_size=RESPONSES_AT_A_TIME, maintain_order=True, lazy=True):
             parts.append(compute_features(batch, vocabulary))
@@ -63,6 +65,7 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
 
 
 def _check_columns(schema: pl.Schema) -> None:
+    """Raise InputError if a column that features need is missing, or has another dtype than in GENERATIONS."""
     for name in (*INPUT_COLUMNS, "model", "benchmark"):
         if name not in schema:
             raise InputError(f"traces: column '{name}' is missing; columns: {', '.join(schema)[:1000] or 'none'}")
@@ -72,6 +75,7 @@ def _check_columns(schema: pl.Schema) -> None:
 
 
 def _check_lengths(traces: pl.DataFrame) -> None:
+    """Raise InputError for the first response whose lists of log-probabilities do not have n_tokens steps."""
     uneven = traces.filter(pl.any_horizontal(pl.col("token_logprobs", "top_logprobs").list.len() != pl.col("n_tokens")))
     if len(uneven):
         first = uneven.row(0, named=True)
@@ -88,27 +92,29 @@ def _replace_nulls(traces: pl.DataFrame) -> pl.DataFrame:
     if not traces.select(absent.any()).item():
         return traces
 
-    def replaced(name: str, replacement: pl.Expr) -> pl.Expr:
+    def replace_absent(name: str, replacement: pl.Expr) -> pl.Expr:
         return pl.when(absent).then(replacement).otherwise(name).alias(name)
 
     return traces.with_columns(
-        replaced(UNUSABLE, pl.coalesce(UNUSABLE, pl.lit(_NO_LOGPROBS))),
-        replaced("token_logprobs", pl.lit([], traces.schema["token_logprobs"])),
-        replaced("top_logprobs", pl.lit([], traces.schema["top_logprobs"])),
-        replaced("trace_start", pl.lit(0, pl.UInt32)),
+        replace_absent(UNUSABLE, pl.coalesce(UNUSABLE, pl.lit(_NO_LOGPROBS))),
+        replace_absent("token_logprobs", pl.lit([], traces.schema["token_logprobs"])),
+        replace_absent("top_logprobs", pl.lit([], traces.schema["top_logprobs"])),
+        replace_absent("trace_start", pl.lit(0, pl.UInt32)),
     )
 
 
 def _split_batches(traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Yield the frame in parts of about TOKENS_AT_A_TIME tokens, at least one response; an empty frame as one part."""
     lengths = traces["n_tokens"].to_numpy().astype(np.int64)
-    number = (lengths.cumsum() - lengths) // TOKENS_AT_A_TIME
-    begins = np.flatnonzero(np.diff(number, prepend=-1))
-    for begin, end in pairwise([*begins.tolist(), len(traces)] if len(begins) else [0, 0]):
+    n_tokens_before = lengths.cumsum() - lengths
+    batch_numbers = n_tokens_before // TOKENS_AT_A_TIME
+    begins = np.flatnonzero(np.diff(batch_numbers, prepend=-1)).tolist() or [0]
+    for begin, end in pairwise([*begins, len(traces)]):
         yield traces[begin:end]
 
 
 def _compute_batch(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
+    """The columns of FEATURE_FRAME, except those of hashed tokens; features are null if there is a reason."""
     k = "top_k_returned" if "top_k_returned" in traces.columns else pl.lit(top_k_of(traces.schema))
     values = _evaluate_lists(token_lists(traces, vocabulary))
     return (
@@ -120,10 +126,10 @@ def _compute_batch(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame
 
 
 def compute_usable_features(sampled: np.ndarray, top: np.ndarray, finish_reason: str) -> pl.DataFrame | None:
-    """The features of one response as `compute_features` does; None if it has none, or perhaps none.
+    """One row with the features of one response, and the columns of `_fact_expressions`; None if it has no features.
 
-    `sampled` (T,) and `top` (T, k) are its log-probabilities, float32, without null entries and with T > 0. If all of
-    `sampled` are 0, only other responses of the log could tell whether they are real.
+    None, too, if that is unclear. `sampled` (T,) and `top` (T, k) are its log-probabilities, float32, without null
+    entries and with T > 0. If all of `sampled` are 0, only other responses of the log could tell whether they are real.
     """
     if not sampled.any():  # perhaps a server's constant, which `exclude_zero_logprobs` recognises
         return None
@@ -177,8 +183,12 @@ def _fact_expressions() -> dict[str, pl.Expr]:
 
 @cache
 def _reason_expression() -> pl.Expr:
-    """The first reason why a response has no features; null if it has them."""
+    """The first reason why a response has no features; null if it has them.
+
+    Over the features, `_fact_expressions`, n_tokens, finish_reason, UNUSABLE and `_k`, the number of alternatives.
+    """
     k, positive = pl.col("_k"), pl.col("_positive")
+    # By reason, whether it holds; `{}` is the number of alternatives.
     reasons = {
         "empty response": pl.col("n_tokens") == 0,
         "no token after the thinking": pl.col("trace_tokens") == 0,
@@ -200,12 +210,13 @@ def _reason_expression() -> pl.Expr:
 
 
 def start_after(traces: pl.DataFrame, token: str | None, earlier: str | None) -> pl.DataFrame:
-    """The traces with `trace_start` after the last `token`, at the end if it does not occur; 0 for no token.
+    """The traces with `trace_start`, the first token that features use, after the last `token` of each response.
 
-    `earlier` is the token after which the traces begin according to their provenance: version 0.1.0 recorded it, but no
-    texts of tokens. Without both, `trace_start` is unchanged. Raises InputError if the texts are unknown.
+    `token` is a text such as `</think>`: if it does not occur, features use no token; if it is None, all. `earlier` is
+    the `token` with which the traces were made according to their provenance: version 0.1.0 recorded it, but no texts
+    of tokens. Raises InputError if the texts are needed and unknown.
     """
-    if token == earlier:
+    if token == earlier:  # `trace_start` is right already
         return traces
     if token is None:
         return traces.with_columns(trace_start=pl.lit(0, pl.UInt32))
@@ -222,7 +233,7 @@ def start_after(traces: pl.DataFrame, token: str | None, earlier: str | None) ->
 
 
 def summarise_top_k(features: pl.DataFrame, reason_column: str = "reason") -> dict[str, Any]:
-    """How much of the probability the top k of each step have, over all responses.
+    """How much of the probability the top k of each step have, over all responses, by name.
 
     Means over all tokens of the responses with features (`reason_column` is null), null without any:
 

@@ -35,7 +35,7 @@ def holds_features(path: str | Path) -> bool:
 
 
 def read_feature_batches(path: str | Path, rows: int = 20_000) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a file of features, `rows` at a time, with the columns LOGPROBS.
+    """Yield the rows of a file of features, at most `rows` at a time, with the columns LOGPROBS from its provenance.
 
     Raises:
         ContractError: For a file of another stage.
@@ -52,6 +52,7 @@ def read_feature_batches(path: str | Path, rows: int = 20_000) -> Iterator[pl.Da
 
 
 def _read_captured(path: str | Path) -> pl.DataFrame:
+    """The rows of FEATURE_FRAME and LOGPROBS in a captured file, JSON lines in gzip; raises InputError for another."""
     try:
         rows = [json.loads(line) for line in gzip.decompress(Path(path).read_bytes()).splitlines()]
         for number, row in enumerate(rows, start=1):

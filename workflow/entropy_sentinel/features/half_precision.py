@@ -24,10 +24,10 @@ def rounding_error(sampled: np.ndarray, top: np.ndarray, lengths: np.ndarray) ->
     errors = np.zeros(len(lengths))
     for name, fits in (("bfloat16", _is_bfloat16), ("float16", _is_float16)):
         # The sampled tokens are tested first: they are few, and rule out most responses.
-        rounded = (errors == 0) & (lengths > 0) & _all_by_response(fits(sampled), lengths)
+        rounded = (errors == 0) & (lengths > 0) & _all_by_response(fits(sampled), lengths)  # (n,)
         if not rounded.any():
             continue
-        steps = np.repeat(rounded, lengths)
+        steps = np.repeat(rounded, lengths)  # (T,), the tokens of these responses
         fitting = np.zeros(len(sampled), dtype=bool)
         fitting[steps] = fits(top[steps]).all(axis=1)
         rounded &= _all_by_response(fitting, lengths)
@@ -38,7 +38,7 @@ def rounding_error(sampled: np.ndarray, top: np.ndarray, lengths: np.ndarray) ->
 
 
 def find_format(error: float) -> str:
-    """The name of the format with this rounding error."""
+    """The name of the format with this largest relative rounding error, a value of HALF."""
     return next(name for name, rounding in HALF.items() if rounding == error)
 
 
@@ -50,6 +50,7 @@ def _is_bfloat16(values: np.ndarray) -> np.ndarray:
 
 
 def _is_float16(values: np.ndarray) -> np.ndarray:
+    """Whether each value is a number of float16, which it equals after conversion; or is not finite."""
     with np.errstate(over="ignore"):
         fits: np.ndarray = (values == values.astype(np.float16).astype(np.float32)) | ~np.isfinite(values)
     return fits
@@ -57,7 +58,7 @@ def _is_float16(values: np.ndarray) -> np.ndarray:
 
 def _all_by_response(steps: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Whether all steps of each response are true, (n,); true for a response without steps."""
-    wrong = np.concatenate([[0], np.cumsum(~steps)])
+    n_false_before = np.concatenate([[0], np.cumsum(~steps)])
     ends = lengths.cumsum()
-    fine: np.ndarray = wrong[ends] == wrong[ends - lengths]
-    return fine
+    all_true: np.ndarray = n_false_before[ends] == n_false_before[ends - lengths]
+    return all_true

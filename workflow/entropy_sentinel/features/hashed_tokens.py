@@ -31,7 +31,7 @@ _WORD = r"\w+|[^\w\s]"
 
 @lru_cache(maxsize=1 << 19)
 def hash_token(token: str) -> int:
-    """The bucket of a token; -1 for a mark and for an empty token."""
+    """The bucket of a token, a hash of its text below BUCKETS; -1 for an empty token, and for a mark like `</s>`."""
     if not token or _MARK.fullmatch(token.strip()):
         return -1
     text = token.translate(_SPELLINGS).strip().lower()
@@ -39,9 +39,9 @@ def hash_token(token: str) -> int:
 
 
 def hash_responses(traces: pl.DataFrame) -> pl.DataFrame:
-    """The columns of SCHEMA for responses of GENERATIONS, (n_responses,); null without tokens and text.
+    """The columns of SCHEMA for rows of GENERATIONS: the buckets of each response's words, and what these were.
 
-    Only tokens from `trace_start` on count, as for features.
+    They are its tokens from `trace_start` on, as for features, or else the words of its text; null without both.
     """
     tokens = pl.Series([None] * len(traces), dtype=pl.List(pl.String))
     if "tokens" in traces.columns:
@@ -55,21 +55,24 @@ def hash_responses(traces: pl.DataFrame) -> pl.DataFrame:
         kinds = kinds.fill_null(pl.select(pl.when(words.list.len() > 0).then(pl.lit(WORDS))).to_series())
         tokens = pl.select(pl.coalesce(pl.when(kinds == TOKENS).then(tokens), words)).to_series()
     bits = _bucket_matrix(tokens)
+    # The true columns of each row, as one list for each response.
     lists = split_lists(pl.Series(np.nonzero(bits)[1].astype(np.uint8)), bits.sum(axis=1))
     rows = pl.DataFrame({COLUMN: lists.cast(SCHEMA[COLUMN]), KIND: kinds.cast(pl.String)})
     return rows.with_columns(pl.when(pl.col(KIND).is_not_null()).then(COLUMN))
 
 
 def count_buckets(buckets: pl.Series, slices: np.ndarray, n_slices: int) -> np.ndarray:
-    """States, (n_slices, 1 + BUCKETS): the number of responses, and of those that contain each bucket.
+    """For each slice the number of its responses, and of those that contain each bucket, (n_slices, 1 + BUCKETS).
 
-    `buckets` (n_rows,) are lists, null if unknown; such rows do not count. `slices` (n_rows,) is the slice of each row.
+    `buckets` (n_rows,) are lists, null if unknown; such rows do not count. `slices` (n_rows,) is the number of the
+    slice of each row, below `n_slices`.
     """
     has_buckets = buckets.is_not_null().to_numpy()
     slices = np.asarray(slices, dtype=np.int64)[has_buckets]
     lengths = buckets.list.len().drop_nulls().to_numpy().astype(np.int64)
     flat = buckets.drop_nulls().explode(empty_as_null=False, keep_nulls=False).to_numpy().astype(np.int64)
     width = 1 + BUCKETS
+    # Of each response one place in the column 0 of its slice, and one in the column of each of its buckets.
     places = np.concatenate([slices * width, np.repeat(slices * width + 1, lengths) + flat])
     return np.bincount(places, minlength=n_slices * width).reshape(n_slices, width)
 
@@ -77,6 +80,7 @@ def count_buckets(buckets: pl.Series, slices: np.ndarray, n_slices: int) -> np.n
 def _bucket_matrix(tokens: pl.Series) -> np.ndarray:
     """Which buckets each response contains, (n_responses, BUCKETS) of bool."""
     lengths = tokens.list.len().fill_null(0).to_numpy().astype(np.int64)
+    # The last column is for tokens without a bucket (-1).
     bits = np.zeros((len(tokens), BUCKETS + 1), dtype=bool)
     flat = tokens.explode(empty_as_null=False, keep_nulls=False)
     if len(flat):

@@ -10,6 +10,7 @@ _FLAT = X.std(ddof=0) <= FLAT_STD
 
 
 def _quantile_feature(percent: int, meaning: str) -> Feature:
+    """The feature `q10`, `q25`, ...: a quantile of H(t), the entropies of a response's tokens."""
     return Feature(f"q{percent}", f"Q{percent}", meaning, "nats", H(X.quantile(percent / 100, "linear")))
 
 

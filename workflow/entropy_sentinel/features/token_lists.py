@@ -21,8 +21,9 @@ def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
 
     `entropy` H(t) and `nll` -l(t), in nats; `captured`, the probability of the step's top k; `bound`, the most by which
     H(t) may be below the entropy over all `vocabulary` tokens, null if that number is unknown; and columns that show
-    whether the values can be log-probabilities.
+    whether the values can be log-probabilities: clamped, impossible, equal, likelihoods, above_top, excess, positive.
     """
+    # Features use the tokens from here on, those after the thinking.
     if (traces["trace_start"] > 0).any():
         after = pl.col("token_logprobs", "top_logprobs").list.slice(pl.col("trace_start"))
         traces = traces.with_columns(after)
@@ -33,6 +34,7 @@ def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     lists["bound"] = pl.repeat(None, len(traces), dtype=pl.List(pl.Float64), eager=True)
     if vocabulary:
         remaining: np.ndarray | int = vocabulary - width
+        # Responses of a log may have fewer alternatives than the widest of the frame.
         if "top_k_returned" in traces.columns:
             remaining = vocabulary - np.repeat(traces["top_k_returned"].to_numpy(), lengths)
         lists["bound"] = split_lists(pl.Series(error_bound(1 - columns["captured"], remaining)), lengths)
@@ -93,7 +95,8 @@ def _compute_in_parts(
             if name not in columns:
                 columns[name] = np.empty(len(sampled), values.dtype)
             columns[name][steps] = values
-    # Rounding to half precision may exceed the limits for a sum and for a value near 0.
+    # By how much a sum of probabilities exceeds 1, and whether a value is above 0: rounding to half precision may add
+    # to both.
     error = np.repeat(rounding_error(sampled, top, lengths), lengths)
     with np.errstate(invalid="ignore"):  # of raw logits
         columns["excess"] = columns["captured"] - error * columns["entropy"] - 1
@@ -104,7 +107,13 @@ def _compute_in_parts(
 def _compute_columns(
     sampled: np.ndarray, top: np.ndarray, absent: np.ndarray | None, scratch: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """The columns of n steps: `sampled` (n,), `top` (n, k) with -inf where `absent` (n, k)."""
+    """The columns of n steps, (n,) each: `sampled` (n,), `top` (n, k) with -inf where `absent` (n, k).
+
+    `clamped`: the sampled token has the probability 0. `impossible`: so has the whole top k. `equal`: the top k are
+    equally likely. `likelihoods`: the values look like probabilities instead of their logarithms. `highest`: the
+    largest value. `above_top`: the sampled token is more likely than the top k. `scratch`, (2, at least n, k), is
+    overwritten.
+    """
     sampled = sampled.astype(np.float64)
     log_p, p = scratch[:, : len(top)]
     log_p[:] = top
@@ -140,6 +149,6 @@ def _compute_columns(
 def _is_descending(top: np.ndarray) -> bool:
     """Whether the entries of each step never increase; `top` is (n, k), in C order."""
     entries = top.ravel()
-    rising = entries[1:] > entries[:-1]  # several times as fast as row by row
-    rising[top.shape[1] - 1 :: top.shape[1]] = False  # from one step to the next
-    return not rising.any()
+    is_rising = entries[1:] > entries[:-1]  # several times as fast as row by row
+    is_rising[top.shape[1] - 1 :: top.shape[1]] = False  # from one step to the next
+    return not is_rising.any()

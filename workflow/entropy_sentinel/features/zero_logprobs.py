@@ -27,20 +27,24 @@ ZERO_LOGPROBS = "all log-probabilities are 0: the server did not compute them"
 
 
 def find_empty(traces: pl.DataFrame) -> pl.Series:
-    """Whether the log-probabilities of each response are empty, (n,); false for a response without tokens."""
+    """Whether the log-probabilities of each response are empty, (n,): all 0, and no alternative is finite.
+
+    False for a response without tokens.
+    """
     sampled = pl.col("token_logprobs").list
     is_zero = ((sampled.min() == 0) & (sampled.max() == 0)).fill_null(False)
     empty = traces.select(is_zero.alias("empty")).to_series()
     if not empty.any():
         return empty
+    # Of the responses whose sampled tokens have the value 0, those with a finite alternative are not empty.
     rows = empty.arg_true()
     steps = traces["top_logprobs"].gather(rows)
     entries = steps.explode(empty_as_null=False, keep_nulls=False)
     width = entries.dtype.shape[0] if isinstance(entries.dtype, pl.Array) else 0
     values = entries.arr.explode().cast(pl.Float64).fill_null(-np.inf).to_numpy().reshape(-1, max(width, 1))
-    is_finite = ((values > SMALLEST) & (values < 0)).any(axis=1)
-    of_row = np.repeat(np.arange(len(rows)), steps.list.len().fill_null(0).to_numpy())
-    has_finite = np.bincount(of_row, weights=is_finite, minlength=len(rows)) > 0
+    is_finite = ((values > SMALLEST) & (values < 0)).any(axis=1)  # of each step
+    row_by_step = np.repeat(np.arange(len(rows)), steps.list.len().fill_null(0).to_numpy())
+    has_finite = np.bincount(row_by_step, weights=is_finite, minlength=len(rows)) > 0
     return empty.scatter(rows.to_numpy()[has_finite], False)
 
 
@@ -64,19 +68,22 @@ class ZeroLogprobsFilter:
         excluded = empty & (frame["n_tokens"] > LONGEST_CERTAIN)
         with_tokens = frame.select("model", empty=empty, longer=excluded).filter(frame["n_tokens"] > 0)
         counts = with_tokens.group_by("model").agg(pl.len(), pl.col("empty").all(), pl.col("longer").sum())
-        whole = []
+        # The models whose server writes zeros: of them, short empty responses are excluded, too.
+        zero_models = []
         for model, count, all_empty, longer in counts.iter_rows():
             self._empty[model] = self._empty[model] + count if all_empty else 0
             self._longer[model] += longer
             if max(self._empty[model], self._longer[model]) >= FEWEST_RESPONSES:
-                whole.append(model)
-        if whole:
-            of_whole = frame["model"].is_in([model for model in whole if model is not None])
-            excluded |= empty & (of_whole.fill_null(None in whole))
+                zero_models.append(model)
+        if zero_models:
+            is_zero_model = frame["model"].is_in([model for model in zero_models if model is not None])
+            # Responses of an unknown model, null, are those of one more.
+            excluded |= empty & is_zero_model.fill_null(None in zero_models)
         return _mark_excluded(frame, excluded)
 
 
 def _mark_excluded(frame: pl.DataFrame, excluded: pl.Series) -> pl.DataFrame:
+    """The frame with ZERO_LOGPROBS in the column UNUSABLE of the responses that are `excluded`, (n,) of bool."""
     if not excluded.any():
         return frame
     columns = {UNUSABLE: pl.when(excluded).then(pl.lit(ZERO_LOGPROBS)).otherwise(UNUSABLE)}

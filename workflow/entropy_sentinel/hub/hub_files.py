@@ -43,12 +43,12 @@ def pin_commit(kind: RepoKind, repo_id: str, revision: str | None, folder: str |
 
 
 def locate_commit_record(kind: RepoKind, repo_id: str, folder: str | Path) -> Path:
-    """The file of `pin_commit` with the commit of an id."""
+    """The JSON file in `folder`, `results/<study>/revisions`, that records which commit of an id the study uses."""
     return Path(folder) / f"{kind}s" / f"{repo_id.replace('/', '--')}.json"
 
 
 class Access(StrEnum):
-    """Whether files of the hub can be had."""
+    """Whether the files of a repository of the hub can be downloaded."""
 
     GRANTED = "granted"
     GATED = "gated"  # this account, or nobody, has accepted the licence
@@ -58,7 +58,7 @@ class Access(StrEnum):
 
 
 def check_access(kind: RepoKind, repo_id: str, revision: str | None) -> Access:
-    """Whether files of the hub can be had, by one request, or in offline mode by a look into the cache."""
+    """Whether files of a repository can be downloaded, by one request; in offline mode, whether they are cached."""
     try:
         if constants.is_offline_mode():
             resolve_commit(kind, repo_id, revision)
@@ -81,7 +81,7 @@ def format_page_url(kind: RepoKind, repo_id: str) -> str:
 
 
 def _read_record(path: Path) -> dict[str, Any]:
-    """Read a record of `pin_commit`; raise InputError if it is damaged."""
+    """Read the revision and the commit in a record of `pin_commit`; raise InputError if it is damaged."""
     try:
         recorded = json.loads(path.read_text())
         return {key: recorded[key] for key in ("revision", "commit")}
@@ -158,6 +158,7 @@ def _translate_errors(kind: RepoKind, repo_id: str, revision: str | None) -> Ite
 
 
 def _explain_no_connection(error: str) -> str:
+    """Why a file cannot be had without an answer of the hub, and what to do; `error` is the name of the exception."""
     if constants.is_offline_mode():
         return (
             "is not completely in the cache, and offline mode is on (HF_HUB_OFFLINE): run "

@@ -21,7 +21,7 @@ def list_column(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
 
 
 def split_lists(values: pl.Series, lengths: Sequence[int | None] | np.ndarray) -> pl.Series:
-    """Split a flat series into one list per length, in order; null for None. The lengths add up to its length."""
+    """Split a flat series into lists of these lengths, in order; null for None. The lengths add up to its length."""
     import pyarrow as pa
 
     # Through Polars, because PyArrow imports pandas for a list or a NumPy array.
@@ -65,11 +65,11 @@ def read_batches(
 
 
 def read_traces(path: str | Path, columns: Sequence[str] = tuple(GENERATIONS.schema)) -> Iterator[pl.DataFrame]:
-    """Yield the responses in a file of traces with `model` and `benchmark`, opened by `scan_traces`.
+    """Yield batches of the responses in a file GENERATIONS: these columns, model and benchmark; absent ones are null.
 
-    Raises the errors of `scan_traces`, and DamagedFileError for damage further inside.
+    Raises ContractError for another file, and DamagedFileError, at the latest when the damaged rows are read.
     """
-    scan_traces(path)
+    scan_traces(path)  # only for its checks
     origin, schema = read_provenance(path), pl.read_parquet_schema(path)
     constants = {"model": pl.lit(origin["model"]), "benchmark": pl.lit(origin["benchmark"])}
     in_file = []

@@ -34,7 +34,9 @@ class Column:
 
     def accepts(self, dtype: pl.DataType) -> bool:
         """Whether a column of this dtype follows the contract."""
-        return _ignore_width(dtype) == _ignore_width(self.dtype) if self.free_width else dtype == self.dtype
+        if self.free_width:
+            return _ignore_width(dtype) == _ignore_width(self.dtype)
+        return dtype == self.dtype
 
 
 def _ignore_width(dtype: Dtype) -> Dtype:
@@ -61,9 +63,9 @@ class Contract:
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
     def frame(self, rows: Any) -> pl.DataFrame:
-        """Build a frame of this contract from a dict of columns or a list of rows.
+        """Build a frame of this contract from a dict of columns, or from a list of rows, dicts or tuples.
 
-        Added columns may be missing, and in rows that are dicts also null values.
+        In a dict of columns, those that are `added` may be missing; a row that is a dict may lack any, which is null.
         """
         if isinstance(rows, Mapping):
             rows = {column.name: None for column in self.columns if column.added} | dict(rows)
@@ -72,7 +74,7 @@ class Contract:
     def check(self, frame: pl.DataFrame, where: str = "") -> pl.DataFrame:
         """`frame` unchanged if it follows the contract.
 
-        Raises ContractError with the stage, the column and the value.
+        Raises ContractError with `where`, such as the file's path, or the stage, and with the column and the value.
         """
         prefix = f"{where or self.stage}: "
         self._check_schema(frame.schema, prefix)
@@ -135,12 +137,14 @@ class Contract:
         return lazy
 
     def _check_key(self, frame: pl.DataFrame, prefix: str) -> None:
+        """Raise ContractError, beginning with `prefix`, if two rows have the same key."""
         repeated = frame.select(self.key).is_duplicated()
         if repeated.any():
             twice = frame.filter(repeated).select(self.key).row(0, named=True)
             raise ContractError(f"{prefix}rows must be unique by {', '.join(self.key)}; twice: {twice}")
 
     def _check_schema(self, schema: pl.Schema, prefix: str) -> None:
+        """Raise ContractError, beginning with `prefix`, for a missing or further column, or another dtype."""
         for name in self.schema:
             if name not in schema:
                 raise ContractError(f"{prefix}column '{name}' is missing; columns: {', '.join(schema)}")
@@ -167,9 +171,9 @@ def check_readable(path: str | Path, stage: str = "") -> Iterator[None]:
         UnicodeError,
         json.JSONDecodeError,
     ) as error:
-        what = f"a whole Parquet file{f' of stage {stage!r}' if stage else ''}"
-        fact = f"{path}: must be {what}, {_describe_damage(Path(path), error)}"
-        raise DamagedFileError(fact, "delete it: it is rebuilt when needed") from None
+        expected = f"a whole Parquet file of stage {stage!r}" if stage else "a whole Parquet file"
+        problem = f"{path}: must be {expected}, {_describe_damage(Path(path), error)}"
+        raise DamagedFileError(problem, "delete it: it is rebuilt when needed") from None
 
 
 @contextmanager
@@ -186,6 +190,7 @@ def check_user_file(path: str | Path) -> Iterator[None]:
 
 
 def _describe_damage(path: Path, error: BaseException) -> str:
+    """What is wrong with a file whose reading failed with `error`, as a predicate: `is empty`."""
     if not path.exists():
         return "is not there"
     if not path.is_file():
@@ -208,9 +213,9 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
 
 
 def read_owners(path: str | Path, name: str, stage: str = "") -> list[Any]:
-    """The models (`name` is "model"), benchmarks or the like of a file; none if it does not state them.
+    """The models to which a file belongs if `name` is "model", or its benchmarks, or the like; [] if it is unknown.
 
-    They come from its provenance, or else a column, or else, for benchmarks, its item ids.
+    They come from its provenance, or else the column `name`, or else, for "benchmark", its item ids.
     """
     with check_readable(path, stage):
         provenance, lazy = _parse_provenance(path), pl.scan_parquet(path, glob=False)
@@ -226,5 +231,6 @@ def read_owners(path: str | Path, name: str, stage: str = "") -> list[Any]:
 
 
 def _parse_provenance(path: str | Path) -> dict[str, Any]:
+    """The provenance in a Parquet file's metadata; {} without any."""
     provenance = json.loads(pl.read_parquet_metadata(path).get(PROVENANCE_KEY, "{}"))
     return provenance if isinstance(provenance, dict) else {}

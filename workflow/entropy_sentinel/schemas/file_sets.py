@@ -14,10 +14,10 @@ def read_all(contract: Contract, paths: Sequence[str]) -> pl.DataFrame:
 
 
 def read_by_owner(contract: Contract, paths: Sequence[str], expected: Mapping[str, Collection[str]]) -> pl.DataFrame:
-    """Read several files into one frame; each file's rows name their own model or group.
+    """Read several files of a contract into one frame, each with the rows of its own model, or model and group.
 
-    `expected` has the values that a column can have. Raises ContractError for a file whose rows belong to another
-    model or group, or to one that an earlier file already has.
+    `expected` has by column, such as "model", the values of this study. Raises ContractError for a file with rows of
+    another model or group, or of one that an earlier file already has.
     """
     frames, path_by_owner = [], dict[str, str]()
     for path in paths:

@@ -121,9 +121,10 @@ GENERATIONS = Contract(
 
 
 def scan_traces(path: str | Path) -> pl.LazyFrame:
-    """Open a file of traces lazily, with model and benchmark from its provenance as columns.
+    """Open a file GENERATIONS lazily, with model and benchmark from its provenance as columns.
 
-    Raises ContractError like `Contract.scan`, and if a step has another number of entries than the file states.
+    Raises DamagedFileError, and ContractError for another file, or if its steps have another number of alternatives
+    than its provenance states.
     """
     traces = GENERATIONS.scan(path)
     origin = read_provenance(path)
@@ -135,7 +136,7 @@ def scan_traces(path: str | Path) -> pl.LazyFrame:
 
 
 def top_k_of(schema: pl.Schema) -> int:
-    """The number of most likely tokens per step in a frame of traces."""
+    """The number of most likely tokens per step in a frame GENERATIONS, whose `top_logprobs` are lists of arrays."""
     steps = schema["top_logprobs"]
     arrays = steps.inner if isinstance(steps, pl.List) else None
     assert isinstance(arrays, pl.Array), steps  # by the contract

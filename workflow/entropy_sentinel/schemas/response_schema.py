@@ -20,7 +20,7 @@ ITEM = ("benchmark", "item_id")
 
 
 def align_rows(traces: pl.LazyFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """The row of each response in the order of the traces; null if `rows` has none with its RESPONSE key."""
+    """The row in `rows` of each response in `traces`, in their order; null if none has its key, RESPONSE."""
     return traces.select(RESPONSE).collect().join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
 
 

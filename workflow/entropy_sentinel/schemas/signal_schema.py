@@ -88,13 +88,13 @@ class Family:
 
 
 def signal_contract(family: Family) -> Contract:
-    """The contract of a family's files; columns of its own may follow."""
+    """The contract of a family's files: RESPONSE and its signals; further columns may follow."""
     columns = (*RESPONSE_COLUMNS, *(signal.column for signal in family.signals))
     return Contract(stage="signals", open=True, key=RESPONSE, columns=columns)
 
 
 def add_reasons(frame: pl.DataFrame, signals: Iterable[str], reason: str = "reason") -> pl.DataFrame:
-    """The frame with the missing signals of each row named in a null `reason`.
+    """The frame with, in the column `reason` where it is null, the first missing signal of a row.
 
     A signal is missing if it is not a finite number. A row with a reason counts as one without features.
     """

@@ -27,6 +27,6 @@ _TITLES = {WitnessKind.VERDICT: "judge", WitnessKind.SECOND_OPINION: "second opi
 
 
 def name_witness(kind: WitnessKind, model: str | None) -> str:
-    """The name of a witness for people; `model` is null if it is unknown."""
+    """The name of a witness for people, such as `judge gpt-5`; `model` is null if it is unknown."""
     title = _TITLES[kind]
     return f"{title} {model}" if model else title.removesuffix(" of")

@@ -60,9 +60,10 @@ def explain_ambiguity(n_ambiguous: int, n_questions: int) -> str | None:
 
 
 def count_ambiguous_questions(responses: pl.DataFrame) -> tuple[int, int] | None:
-    """The number of questions that look ambiguous and the number for which this is known; null if it is 0.
+    """The number of questions that look ambiguous, and of those for which this is known; null if known for none.
 
-    `responses` has the column `item_id`, and `stable_classes` if the study computes it.
+    `responses` has the column `item_id`, and, if the study computes it, `stable_classes`: how many different answers to
+    the question recur.
     """
     if _SIGNAL not in responses.columns:
         return None
@@ -70,7 +71,9 @@ def count_ambiguous_questions(responses: pl.DataFrame) -> tuple[int, int] | None
     questions = (
         responses.with_columns(pl.col(_SIGNAL).cast(pl.Float64, strict=False)).drop_nulls(_SIGNAL).unique("item_id")
     )
-    return (int((questions[_SIGNAL] >= LEAST_STABLE_CLASSES).sum()), len(questions)) if len(questions) else None
+    if questions.is_empty():
+        return None
+    return int((questions[_SIGNAL] >= LEAST_STABLE_CLASSES).sum()), len(questions)
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,10 @@ class AmbiguousShare:
 
 
 def measure_ambiguous_shares(responses: pl.DataFrame, domain: str = "benchmark") -> dict[str, AmbiguousShare] | None:
-    """The share of questions that look ambiguous by domain; null if it is never known."""
-    groups = {}
+    """The share of questions that look ambiguous, by value of the column `domain`; null if it is never known."""
+    by_domain = {}
     for (name,), rows in responses.group_by(domain, maintain_order=True):
         if counts := count_ambiguous_questions(rows):
-            groups[str(name)] = AmbiguousShare(counts[0] / counts[1], counts[1])
-    return groups or None
+            n_ambiguous, n_questions = counts
+            by_domain[str(name)] = AmbiguousShare(n_ambiguous / n_questions, n_questions)
+    return by_domain or None

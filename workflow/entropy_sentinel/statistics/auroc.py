@@ -19,6 +19,7 @@ def roc_area(correct: np.ndarray, scores: np.ndarray) -> float:
     """
     order = np.argsort(scores)[::-1]
     sorted_scores = scores[order]
+    # The points of the curve: after each block of equal scores, correct responses and others so far.
     last_of_equals = np.append(np.flatnonzero(np.diff(sorted_scores)), len(order) - 1)
     hits = np.cumsum(correct[order], dtype=float)[last_of_equals]
     misses = 1.0 + last_of_equals - hits

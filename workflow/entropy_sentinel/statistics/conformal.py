@@ -23,8 +23,10 @@ def conformal_quantile(scores: Numbers, level: float) -> np.ndarray:
     """
     scores = np.asarray(scores, dtype=float)
     k = scores.shape[-1]
-    at = quantile_rank(k, level)
-    return np.sort(scores, axis=-1)[..., at - 1] if at <= k else np.full(scores.shape[:-1], math.inf)
+    rank = quantile_rank(k, level)
+    if rank > k:
+        return np.full(scores.shape[:-1], math.inf)
+    return np.asarray(np.sort(scores, axis=-1)[..., rank - 1])
 
 
 def quantile_rank(k: int, level: float) -> int:

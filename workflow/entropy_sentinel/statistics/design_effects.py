@@ -31,9 +31,11 @@ def independent_sample_size(clusters: np.ndarray, similarity: float) -> int:
     `similarity` is the correlation of labels in a cluster. n divided by the design effect 1 + (sum n_c^2 / n - 1)
     `similarity` (Kish 1965); with a similarity of 1 and clusters of equal sizes, the number of clusters.
     """
-    counts = np.unique(clusters, return_counts=True)[1].astype(float)
+    _, sizes = np.unique(clusters, return_counts=True)
+    counts = sizes.astype(float)
     n = counts.sum()
     effect = 1 + (counts @ counts / n - 1) * similarity
+    # Against rounding errors of whole numbers.
     return int(n / effect + 1e-9)
 
 
@@ -43,6 +45,8 @@ def intraclass_correlation(labels: np.ndarray, domains: np.ndarray, clusters: np
     It is the estimate of the one-way analysis of variance for clusters of different sizes (Donner 1986), pooled over
     domains.
     """
+    # Over domains: sums of squares between and within clusters, their degrees of freedom, and the clusters' mean size
+    # (adjusted for different sizes) times the former degrees.
     between = within = size = 0.0
     n_between = n_within = 0
     for domain in np.unique(domains):
@@ -107,7 +111,7 @@ class ClusterMoments(NamedTuple):
         return cls(*np.zeros((len(cls._fields), n_groups)))
 
     def select(self, which: np.ndarray) -> "ClusterMoments":
-        """The moments of some groups."""
+        """The moments of some groups, which `which` selects as a NumPy index of the g groups."""
         return ClusterMoments(*(part[which] for part in self))
 
     def cumulative(self) -> "ClusterMoments":
@@ -131,6 +135,7 @@ class ClusterMoments(NamedTuple):
         unbiased = clusters / (clusters - 1) * (n - 1) / n
         too_few = (self.clusters < FEWEST_CLUSTERS) | (within <= _SAME * n)
         effect = unbiased * between / np.where(too_few, 1, within)
-        robust = np.where(self.nn == self.n, 1.0, np.where(too_few, self.counts_effect, effect))
+        is_independent = self.nn == self.n  # each cluster has one response
+        robust = np.where(is_independent, 1.0, np.where(too_few, self.counts_effect, effect))
         at_least_1: np.ndarray = np.maximum(robust, 1.0)
         return at_least_1

@@ -48,10 +48,12 @@ def clustered_sample_size(hits: Numbers, clusters: Numbers) -> float:
 
 
 def _undefined_interval(reason: str) -> Interval:
+    """An interval without any number."""
     return Interval(None, None, None, reason)
 
 
 def _normal_quantile(level: float) -> float:
+    """Half the width of a normal interval of this level, in standard deviations: 1.96 for 0.95."""
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
@@ -92,14 +94,14 @@ def cohen_kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Inte
     rows, columns = share.sum(axis=1), share.sum(axis=0)
     # The observed agreement, and that expected by chance.
     p_o, p_e = float(np.trace(share)), float(rows @ columns)
-    differs = bool((table - np.diag(np.diag(table))).any())
-    constant = (rows > 0).sum() == 1 or (columns > 0).sum() == 1
-    if constant and not differs:
+    judges_differ = bool((table - np.diag(np.diag(table))).any())
+    one_is_constant = (rows > 0).sum() == 1 or (columns > 0).sum() == 1
+    if one_is_constant and not judges_differ:
         return _undefined_interval("both judges always give the same verdict")
     value = float((p_o - p_e) / (1 - p_e))
-    if constant:
+    if one_is_constant:
         return Interval(0.0, None, None, "one of the judges always gives the same verdict: kappa is 0 by definition")
-    if not differs:
+    if not judges_differ:
         _, lowest, _ = wilson_interval(n, n, level).require_values()
         return Interval(1.0, max((lowest - p_e) / (1 - p_e), -1.0), 1.0)
     half = _normal_quantile(level) * _kappa_error(share, value, p_e) / float(np.sqrt(n))
@@ -107,7 +109,10 @@ def cohen_kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Inte
 
 
 def _kappa_error(share: np.ndarray, value: float, p_e: float) -> float:
-    """The asymptotic standard error of kappa, times the square root of n."""
+    """The asymptotic standard error of kappa, `value`, times the square root of n.
+
+    `share` is (k, k): the share of pairs with each verdict of both judges; `p_e` is the agreement expected by chance.
+    """
     rows, columns = share.sum(axis=1), share.sum(axis=0)
     margins = columns[:, None] + rows[None, :]  # of cell (i, j): column i's and row j's
     diagonal = np.diag(share) * (1 - np.diag(margins) * (1 - value)) ** 2
@@ -132,9 +137,10 @@ def corrected_share(
     """
     if n <= 0:
         return _undefined_interval("no verdict")
-    if sensitivity[1] <= 0 or specificity[1] <= 0:
-        return _undefined_interval(f"no response of the sample is {'incorrect' if sensitivity[1] > 0 else 'correct'}")
-    se, sp = sensitivity[0] / sensitivity[1], specificity[0] / specificity[1]
+    (n_found, n_positive), (n_rejected, n_negative) = sensitivity, specificity
+    if n_positive <= 0 or n_negative <= 0:
+        return _undefined_interval(f"no response of the sample is {'incorrect' if n_positive > 0 else 'correct'}")
+    se, sp = n_found / n_positive, n_rejected / n_negative
     if se + sp <= 1:
         return _undefined_interval("sensitivity + specificity is not above 1")
     prevalence = (positive / n + sp - 1) / (se + sp - 1)
@@ -145,14 +151,16 @@ def corrected_share(
 def _corrected_limits(
     positive: float, n: float, sensitivity: tuple[float, float], specificity: tuple[float, float], z: float
 ) -> tuple[float, float]:
-    """Both limits, with small additions to the counts as in Agresti and Coull (1998).
+    """Both limits of the corrected share, with small additions to the counts as in Agresti and Coull (1998).
 
-    If the samples are so small that the additions make the judge uninformative, the limits are 0 and 1.
+    `z` is the normal quantile of the level, the other arguments are those of `corrected_share`. If the samples are so
+    small that the additions make the judge uninformative, the limits are 0 and 1.
     """
+    (n_found, n_positive), (n_rejected, n_negative) = sensitivity, specificity
     # The adjusted apparent prevalence, sensitivity and specificity.
     apparent = (positive + z**2 / 2) / (n + z**2)
-    n_se, n_sp = sensitivity[1] + 2, specificity[1] + 2
-    se, sp = (sensitivity[0] + 1) / n_se, (specificity[0] + 1) / n_sp
+    n_se, n_sp = n_positive + 2, n_negative + 2
+    se, sp = (n_found + 1) / n_se, (n_rejected + 1) / n_sp
     if se + sp <= 1:
         return 0.0, 1.0
     prevalence = (apparent + sp - 1) / (se + sp - 1)
@@ -166,4 +174,5 @@ def _corrected_limits(
 
 
 def _clip_share(value: float) -> float:
+    """The value clipped to [0, 1]."""
     return float(min(max(value, 0.0), 1.0))

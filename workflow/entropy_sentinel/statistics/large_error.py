@@ -55,12 +55,13 @@ class LargeErrorRate:
 
     @classmethod
     def fit(cls, errors: Numbers, variances: Numbers, limit: float, groups: Names | None = None) -> "LargeErrorRate":
-        """The posterior given the errors of k domains, (k,), k at least 1.
+        """The posterior given the errors of k domains, (k,), k at least 1; larger ones than `limit` are far off.
 
         `variances`, (k,), are the sampling variances of the domains' labels. `groups`, (k,), are the domains' groups;
         by default each domain is its own group.
         """
         squares, label_variances = np.square(errors), np.asarray(variances, dtype=float)
+        # The usual spread, from the median squared error without the noise of the labels, is at most half of the limit.
         small_variance = float(
             np.clip(np.median(squares) / _MEDIAN_SQUARE - label_variances.mean(), 0, (limit / 2) ** 2)
         )
@@ -70,9 +71,10 @@ class LargeErrorRate:
         return cls(limit, small_variance, _PRIOR + _log_likelihood(large_densities, small_densities, groups))
 
     def add_domains(self, n_domains: int, mean_square: float, label_variance: float) -> "LargeErrorRate":
-        """The posterior after `n_domains` domains, none of them far off, with normal errors of this mean square.
+        """The posterior after `n_domains` further domains, none of them far off, with normal errors of `mean_square`.
 
-        `label_variance` is that of their accuracies. Their likelihood is its geometric mean over the errors.
+        `label_variance` is the sampling variance of each domain's labelled accuracy. The likelihood of a domain is its
+        geometric mean over quantiles of the errors.
         """
         errors = _QUANTILES * math.sqrt(mean_square)
         large_densities, small_densities = _error_densities(

@@ -95,7 +95,10 @@ class Spread:
             yield np.flatnonzero(places == number), cls(_normalise_weights(log_prior + remaining))
 
     def add_domains(self, n_domains: int, mean_square: float, label_variance: float) -> "Spread":
-        """The posterior after `n_domains` domains with this mean squared error and label variance."""
+        """The posterior after `n_domains` further domains with errors of `mean_square`.
+
+        `label_variance` is the sampling variance of each domain's labelled accuracy.
+        """
         variance = _SPREADS**2 + label_variance
         with np.errstate(divide="ignore"):
             # n normal errors: log-likelihood -n/2 (log v + mean square / v), v = s^2 + label variance.
@@ -112,7 +115,7 @@ class Spread:
         return MEAN_ABS_NORMAL * math.exp(np.interp(confidence, self._cumulative_weights(), np.log(_SPREADS)))
 
     def posterior_mean(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
-        """The posterior mean of a function of the spread."""
+        """The posterior mean of a function of the spread, which maps spreads, (n,), to numbers, (n,)."""
         support = self.weights > _NO_WEIGHT
         return float(function(_SPREADS[support]) @ self.weights[support])
 
@@ -160,7 +163,9 @@ class Spread:
         """
         half_widths = np.full(len(variances), math.inf)
         finite, support = np.isfinite(variances), self.weights > _NO_WEIGHT
-        weights, deviations = self.weights[support], np.sqrt(_SPREADS[support] ** 2 + variances[finite][:, None])
+        weights = self.weights[support]
+        # Standard deviations of the error, (n_slices, n_spreads).
+        deviations = np.sqrt(_SPREADS[support] ** 2 + variances[finite][:, None])
         half = begin[finite].copy()
         for _ in range(_STEPS):
             z = half[:, None] / deviations
@@ -188,7 +193,8 @@ def _log_likelihoods(errors: Numbers, variances: Numbers, groups: Names | None) 
     There is one share if each domain is its own group, because no share then changes anything.
     """
     errors, variances = np.asarray(errors, dtype=float), np.asarray(variances, dtype=float)
-    names, places = np.unique(np.arange(len(errors)) if groups is None else np.asarray(groups), return_inverse=True)
+    group_names = np.arange(len(errors)) if groups is None else np.asarray(groups)
+    names, places = np.unique(group_names, return_inverse=True)
     if len(names) == len(errors):
         order = np.argsort(places)
         variance = _SPREADS**2 + variances[order, None]
@@ -217,7 +223,8 @@ def _group_log_likelihood(errors: np.ndarray, variances: np.ndarray) -> np.ndarr
         e' C^-1 e = sum(e^2 / d) - b sum(e / d)^2 / R
     """
     shares = _GROUP_SHARES[:, None]
-    between, independent = shares * _SPREADS**2, (1 - shares)[:, None] * _SPREADS**2 + variances[:, None]
+    between = shares * _SPREADS**2  # b, (n_shares, n_spreads)
+    independent = (1 - shares)[:, None] * _SPREADS**2 + variances[:, None]  # d, (n_shares, n_domains, n_spreads)
     ratio = 1 + between * (1 / independent).sum(axis=1)
     square = (errors[:, None] ** 2 / independent).sum(axis=1)
     square -= between * (errors[:, None] / independent).sum(axis=1) ** 2 / ratio
@@ -226,5 +233,6 @@ def _group_log_likelihood(errors: np.ndarray, variances: np.ndarray) -> np.ndarr
 
 
 def _normalise_weights(logarithms: np.ndarray) -> np.ndarray:
+    """The weights with these logarithms, (n,), up to a constant, scaled to the sum 1."""
     weights: np.ndarray = np.exp(logarithms - logsumexp(logarithms))
     return weights

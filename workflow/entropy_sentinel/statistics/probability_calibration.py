@@ -41,13 +41,13 @@ def sum_by_bin(p: Numbers, correct: Numbers) -> list[list[float]]:
     probabilities, right = np.asarray(p, dtype=float), np.asarray(correct, dtype=float)
     place = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     columns = (np.ones(len(right)), probabilities, right, (probabilities - right) ** 2)
-    of_bins = [np.bincount(place, column, BINS) for column in columns]
-    sums: list[list[float]] = np.column_stack(of_bins).tolist()
+    sums_by_column = [np.bincount(place, column, BINS) for column in columns]
+    sums: list[list[float]] = np.column_stack(sums_by_column).tolist()
     return sums
 
 
 def summarise_calibration(domain_sums: Iterable[Sequence[Sequence[float]]]) -> Calibration | None:
-    """The calibration from the sums of several domains, (BINS, 4) each; null without responses."""
+    """The calibration from the sums of several domains (`sum_by_bin`), (BINS, 4) each; null without responses."""
     total = sum((np.asarray(bin_, dtype=float) for bin_ in domain_sums), np.zeros((BINS, 4)))
     n = total[:, 0].sum()
     if not n:

@@ -8,9 +8,8 @@ each other. Labels cannot show whether this holds.
 There are two kinds of intervals from the same errors:
 
 - `predictive`, the default, uses the posterior of `statistics.predictive_posterior`. It exists at any level and for any
-number of
-  domains. The verdict of a validation uses the same posterior, so after a verdict based on lucky errors the intervals
-  still allow for luck. Without any error it is the prior, an assumption, and its basis is called `prior`.
+  number of domains. The verdict of a validation uses the same posterior, so after a verdict based on lucky errors the
+  intervals still allow for luck. Without any error it is the prior, an assumption, and its basis is called `prior`.
 - `conformal` has the half width of the error of the right rank among the k domains. It exists up to the level
   k / (k + 1). It assumes nothing about the shape of errors, but its level holds over all sets of domains, not over the
   sets that a verdict selects. Errors come from refits without the domain, as in the jackknife+ (Barber et al. 2021).
@@ -56,7 +55,10 @@ _PSEUDO_LABELS, _LEAST_ACCURACY = 4, 0.02
 
 
 class SliceIntervals(NamedTuple):
-    """Lower and upper limits in [0, 1], (n_slices,), NaN for slices without an estimate, and their basis."""
+    """Lower and upper limits in [0, 1], (n_slices,), NaN for slices without an estimate.
+
+    `basis` says what they rest on: PREDICTIVE, PRIOR or CONFORMAL.
+    """
 
     lower: np.ndarray
     upper: np.ndarray
@@ -105,9 +107,8 @@ class Residuals:
         `noise` replaces it.
         """
         true, n = np.asarray(self.true, dtype=float), np.asarray(self.n, dtype=float)
-        share = (true * n + _PSEUDO_LABELS * np.clip(self.estimated, _LEAST_ACCURACY, 1 - _LEAST_ACCURACY)) / (
-            n + _PSEUDO_LABELS
-        )
+        added_correct = _PSEUDO_LABELS * np.clip(self.estimated, _LEAST_ACCURACY, 1 - _LEAST_ACCURACY)
+        share = (true * n + added_correct) / (n + _PSEUDO_LABELS)
         return self._replace_noise(_binomial_variance(share, n))
 
     @property
@@ -129,7 +130,7 @@ class Residuals:
 
     @cached_property
     def _leave_one_out(self) -> list[tuple[np.ndarray, Spread]]:
-        """For each held-out unit, its positions and the posterior from the other units."""
+        """For each held-out unit (a domain, or a whole group), its positions and the posterior from the other units."""
         prior = self._prior(self.n_training - 1)
         return list(Spread.fit_leave_one_out(self.errors, self.variances, prior, self.groups))
 
@@ -140,8 +141,9 @@ class Residuals:
         return _build_intervals(estimates, half, PREDICTIVE if len(self) else PRIOR)
 
     def conformal_intervals(self, estimates: Numbers, n: Numbers, level: float) -> SliceIntervals:
-        """Conformal intervals; all NaN if the level is above the highest that this many domains reach.
+        """Conformal intervals for slices of `n` responses with these estimates, (n_slices,) each.
 
+        They are NaN if the level is above the highest that this many domains reach.
         If a slice has more sampling variance than a domain, the domain's error is increased accordingly: squares of the
         error and of the normal quantile of the additional variance are added. A larger slice does not get a narrower
         interval, because it is unknown how much of the errors was sampling noise.
@@ -179,7 +181,7 @@ class Residuals:
     def held_out_intervals(self, level: float) -> SliceIntervals:
         """The predictive interval of each domain, from the errors on the other domains, or other groups.
 
-        It is that of `leave_out`, at the cost of one posterior in place of one per domain.
+        It is the same as from the residuals `leave_out`, but one posterior is computed instead of one per domain.
         """
         _check_level(level)
         sampling, half = self._sampling_variances, np.zeros(len(self))
@@ -188,6 +190,7 @@ class Residuals:
         return _build_intervals(self.estimated, half, PREDICTIVE if self.n_units > 1 else PRIOR)
 
     def _prior(self, n_training: int) -> Prior:
+        """The prior of the spread, with larger errors if the estimator is fitted on only one domain or group."""
         if n_training > 1:
             return self.prior
         return self.prior._replace(scale=self.prior.scale * ONE_DOMAIN)
@@ -201,11 +204,13 @@ class Residuals:
 
 
 def _check_level(level: float) -> None:
+    """Raise ValueError unless the level of an interval is in (0, 1)."""
     if not 0 < level < 1:
         raise ValueError(f"level must be above 0 and below 1, got {level}")
 
 
 def _build_intervals(estimates: Numbers, half: np.ndarray | float, basis: str) -> SliceIntervals:
+    """The intervals of the estimates, (n_slices,), plus and minus `half`, clipped to [0, 1]."""
     estimates = np.asarray(estimates, dtype=float)
     return SliceIntervals(np.clip(estimates - half, 0, 1), np.clip(estimates + half, 0, 1), basis)
 
@@ -216,8 +221,10 @@ def sampling_variance(accuracy: Numbers, n: Numbers) -> np.ndarray:
     The addition keeps it above 0 if all responses seem correct (Agresti and Coull 1998). It is infinite for n = 0.
     """
     n = np.asarray(n, dtype=float)
-    return _binomial_variance((np.asarray(accuracy, dtype=float) * n + _PSEUDO_LABELS / 2) / (n + _PSEUDO_LABELS), n)
+    share = (np.asarray(accuracy, dtype=float) * n + _PSEUDO_LABELS / 2) / (n + _PSEUDO_LABELS)
+    return _binomial_variance(share, n)
 
 
 def _binomial_variance(share: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """The variance of a share of n responses, (k,) each; infinite for n = 0."""
     return np.where(n > 0, share * (1 - share) / np.maximum(n, 1), math.inf)

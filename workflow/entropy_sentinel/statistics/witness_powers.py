@@ -46,27 +46,32 @@ def fit_witness_powers(
     """
     y, x = np.asarray(labels, dtype=float), np.asarray(witnesses, dtype=float)
     names, place = np.unique(np.asarray(domains), return_inverse=True)
-    cluster = np.arange(len(y)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
-    # The labels of one cluster in one domain.
+    cluster = np.arange(len(y))
+    if clusters is not None:
+        _, cluster = np.unique(np.asarray(clusters), return_inverse=True)
+    # A part is the labels of one cluster in one domain; a pair of these two has one number.
     pairs, part = np.unique(place + len(names) * cluster, return_inverse=True)
+    domain_by_part, cluster_by_part = pairs % len(names), pairs // len(names)
     if len(pairs) - len(names) < FEWEST_FOR_POWERS:
         return None
     y, x = subtract_means(y, place), np.column_stack([subtract_means(column, place) for column in x.T])
     is_verdict = np.asarray(recognises, dtype=float)
     squares = x.T @ x + _PSEUDO_SQUARES * np.outer(is_verdict, is_verdict)
     products = x.T @ y + _PSEUDO_PRODUCTS * is_verdict
-    left_out = _left_out_sums(
-        np.column_stack([x, y]), part, np.bincount(place)[pairs % len(names)], pairs // len(names)
-    )
-    normal_equations = squares - left_out[cluster, :-1, :-1], products - left_out[cluster, :-1, -1]
-    return WitnessPowers(_solve_slopes(*normal_equations), _solve_slopes(squares[None], products[None])[0])
+    left_out = _left_out_sums(np.column_stack([x, y]), part, np.bincount(place)[domain_by_part], cluster_by_part)
+    # Of each label, without its cluster.
+    other_squares = squares - left_out[cluster, :-1, :-1]
+    other_products = products - left_out[cluster, :-1, -1]
+    [pooled] = _solve_slopes(squares[None], products[None])
+    return WitnessPowers(_solve_slopes(other_squares, other_products), pooled)
 
 
 def _left_out_sums(deviations: np.ndarray, part: np.ndarray, n_domain: np.ndarray, cluster: np.ndarray) -> np.ndarray:
     """By how much the sums of squares within domains fall without each cluster, (n_clusters, k, k).
 
-    `deviations`, (n, k), are from the means of domains. `part`, (n,), is the part of a domain that each label is in;
-    each has the size of its domain, `n_domain`, and its `cluster`, (n_parts,).
+    `deviations`, (n, k), are from the means of domains. `part`, (n,), is the number of each label's part, the labels of
+    one cluster in one domain; `n_domain` and `cluster`, (n_parts,), are the size of its domain and its cluster's
+    number.
     """
     sizes = np.bincount(part)
     k = deviations.shape[1]
@@ -81,13 +86,16 @@ def _left_out_sums(deviations: np.ndarray, part: np.ndarray, n_domain: np.ndarra
 
 
 def _solve_slopes(squares: np.ndarray, products: np.ndarray) -> np.ndarray:
-    """The solutions of the normal equations, (n, k), clipped to [0, 1]; 0 for a witness without any spread."""
+    """The solutions of n systems of normal equations, (n, k), clipped to [0, 1]; 0 for a witness without any spread.
+
+    `squares` is (n, k, k), `products` (n, k).
+    """
     inverse = np.linalg.pinv(squares, rcond=_SAME, hermitian=True)
     slopes: np.ndarray = np.clip(np.einsum("nij,nj->ni", inverse, products), 0, 1)
     return slopes
 
 
 def subtract_means(values: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """The values minus the mean of their domain, (n,)."""
+    """The values minus the mean of their domain, (n,); `place`, (n,), is the number of each one's domain."""
     centred: np.ndarray = values - (np.bincount(place, values) / np.bincount(place))[place]
     return centred

@@ -21,7 +21,7 @@ class Rate:
 
     @classmethod
     def measure(cls, hits: np.ndarray, level: float) -> "Rate":
-        """The share of true values, (n,)."""
+        """The share of true values in `hits`, (n,) of bool, with its interval of `level`."""
         n = len(hits)
         if not n:
             return cls(0, None, None, None)
@@ -57,9 +57,10 @@ def measure_verdicts(labels: Numbers, values: Numbers, level: float) -> tuple[Ra
 
 
 def measure_probabilities(labels: Numbers, values: Numbers, level: float) -> tuple[Measure, Measure]:
-    """The AUROC of probabilities, and their calibration error: mean probability minus share of right labels.
+    """The AUROC of probabilities for responses with labels, (n,), and their calibration error.
 
-    The intervals are DeLong's and the normal one of a mean, for n independent labels.
+    The latter is the mean probability minus the share of right labels. The intervals are DeLong's and the normal one of
+    a mean, for n independent labels.
     """
     y, p = np.asarray(labels, dtype=float), np.asarray(values, dtype=float)
     n, z = len(y), float(norm.ppf((1 + level) / 2))
@@ -68,10 +69,13 @@ def measure_probabilities(labels: Numbers, values: Numbers, level: float) -> tup
     area = Measure(n, None, None, None)
     if 0 < y.sum() < n:
         value, variance = estimate_auc(p[y == 1], p[y == 0])
-        half = z * variance**0.5 if variance > 0 else None
-        limits = (None, None) if half is None else (max(value - half, 0.0), min(value + half, 1.0))
-        area = Measure(n, value, *limits)
+        area = Measure(n, value, None, None)
+        if variance > 0:
+            half = z * variance**0.5
+            area = Measure(n, value, max(value - half, 0.0), min(value + half, 1.0))
     errors = p - y
     bias = float(errors.mean())
-    half = z * float(errors.std(ddof=1)) / n**0.5 if n > 1 else None
-    return area, Measure(n, bias, *((None, None) if half is None else (bias - half, bias + half)))
+    if n == 1:
+        return area, Measure(n, bias, None, None)
+    half = z * float(errors.std(ddof=1)) / n**0.5
+    return area, Measure(n, bias, bias - half, bias + half)

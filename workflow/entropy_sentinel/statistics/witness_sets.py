@@ -29,28 +29,31 @@ class LabelledWitnesses:
         self._powers: dict[tuple[int, ...], WitnessPowers | None] = {}
 
     def fit_powers(self, columns: Sequence[int]) -> WitnessPowers | None:
-        """The powers of some witnesses for each label, in their order; null with too few labels.
+        """The powers of some witnesses, `columns`, for each label, in their order; null with too few labels.
 
-        They rest on the labels of which all of them say something. The other labels get the same as all.
+        They rest on the labels of responses of which all of these witnesses say something. The other labels get the
+        pooled powers.
         """
         key = tuple(columns)
         if key not in self._powers:
             witnesses = self._witnesses[:, key]
-            both = ~np.isnan(witnesses).any(axis=1)
-            clusters = None if self._clusters is None else self._clusters[both]
+            is_complete = ~np.isnan(witnesses).any(axis=1)
+            clusters = None if self._clusters is None else self._clusters[is_complete]
             recognises = [self._recognises[column] for column in key]
-            powers = fit_witness_powers(self._labels[both], witnesses[both], self._domains[both], recognises, clusters)
+            powers = fit_witness_powers(
+                self._labels[is_complete], witnesses[is_complete], self._domains[is_complete], recognises, clusters
+            )
             if powers is not None:
                 by_label = np.tile(powers.pooled, (len(self._labels), 1))
-                by_label[both] = powers.by_label
+                by_label[is_complete] = powers.by_label
                 powers = WitnessPowers(by_label, powers.pooled)
             self._powers[key] = powers
         return self._powers[key]
 
     def choose_witnesses(self, columns: Sequence[int], required: int) -> tuple[int, ...]:
-        """Those of some witnesses whose powers labels tell, together with the witness `always`.
+        """Those of the witnesses `columns` whose powers can be estimated together with that of the witness `required`.
 
-        Of witnesses with too few labels in common, those with the fewest labels are left out.
+        While they have too few labels in common, the one with the fewest labels is left out.
         """
         n_labels = (~np.isnan(self._witnesses)).sum(axis=0)
         kept = list(columns)

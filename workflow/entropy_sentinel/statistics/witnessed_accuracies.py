@@ -81,12 +81,17 @@ def estimate_accuracies(domains: Sequence[WitnessedDomain], recognises: Sequence
         y, witnesses=x, domains=place, recognises=recognises, clusters=_concatenate_clusters(domains)
     )
     k = x.shape[1]
+    # First each domain's accuracy, with the witnesses that can count there; then, from the residuals of all domains,
+    # the variances.
     residuals, powers = np.zeros(len(y)), np.full(k, np.nan)
     accuracies, parts = [], []
-    n_labels, counts = Counter[tuple[int, ...]](), np.zeros(k, dtype=int)
+    n_labels = Counter[tuple[int, ...]]()  # by set of witnesses, the labels of the domains in which it counts
+    counts = np.zeros(k, dtype=int)
     for number, domain in enumerate(domains):
         rows = place == number
-        columns = (0, *labelled.choose_witnesses([c for c in domain.columns or range(1, k) if c], required=0))
+        # The first witness, P(correct), always counts.
+        candidates = [column for column in domain.columns or range(1, k) if column != 0]
+        columns = (0, *labelled.choose_witnesses(candidates, required=0))
         fitted = labelled.fit_powers(columns)
         if fitted is None:
             return None
@@ -100,15 +105,16 @@ def estimate_accuracies(domains: Sequence[WitnessedDomain], recognises: Sequence
         accuracies.append(share @ (y[rows] - (deviations * fitted.by_label[rows]).sum(axis=1)))
         residuals[rows] = y[rows] - deviations @ fitted.pooled
         witnessed_shares = share @ ~np.isnan(x[rows][:, columns])
-        parts.append(
-            (columns, share, _difference_variance(domain, all_shares, columns, fitted.pooled * witnessed_shares))
-        )
+        difference = _difference_variance(domain, all_shares, columns, fitted.pooled * witnessed_shares)
+        parts.append((columns, share, difference))
+    # The set with most labels is last, so that its powers are reported.
     for columns, _ in reversed(n_labels.most_common()):
         fitted = labelled.fit_powers(columns)
         assert fitted is not None, "the set has been used"
         powers[list(columns)] = fitted.pooled
     variances, label_variances = [], []
-    label_variance, sets = _variance_within(y, place, 0), [part[0] for part in parts]
+    label_variance = _variance_within(y, place, n_fitted=0)
+    sets = [columns for columns, _, _ in parts]
     residual_variances = {columns: _residual_variance(residuals, place, sets, columns) for columns in n_labels}
     for domain, (columns, share, difference) in zip(domains, parts, strict=True):
         n = domain.n * _weighting_efficiency(share)
@@ -116,9 +122,9 @@ def estimate_accuracies(domains: Sequence[WitnessedDomain], recognises: Sequence
         label_variances.append(label_variance / n)
     # Witnesses that foresee every label are worth as much as labels on all responses, and more cannot be seen.
     largest_worth = sum(len(domain.all_witnesses) for domain in domains) / len(y)
-    worth = (
-        min(float(np.sum(label_variances) / np.sum(variances)), largest_worth) if np.sum(variances) else largest_worth
-    )
+    worth = largest_worth
+    if np.sum(variances):
+        worth = min(float(np.sum(label_variances) / np.sum(variances)), largest_worth)
     return WitnessedAccuracies(
         np.array(accuracies), variances=np.array(variances), powers=powers, worth=worth, counts=counts
     )
@@ -157,7 +163,8 @@ def _residual_variance(
     has_columns = np.array([domain_columns == columns for domain_columns in sets])[place]
     if has_columns.sum() - len(np.unique(place[has_columns])) - len(columns) < FEWEST_FOR_POWERS:
         has_columns[:] = True
-    return _variance_within(residuals[has_columns], np.unique(place[has_columns], return_inverse=True)[1], len(columns))
+    _, domain_numbers = np.unique(place[has_columns], return_inverse=True)
+    return _variance_within(residuals[has_columns], domain_numbers, n_fitted=len(columns))
 
 
 def response_influences(
@@ -177,19 +184,23 @@ def response_influences(
 
 
 def _variance_within(values: np.ndarray, place: np.ndarray, n_fitted: int) -> float:
-    """The pooled variance of values within domains, after fitting so many slopes."""
+    """The pooled variance of values, (n,), within domains, after fitting `n_fitted` slopes.
+
+    `place`, (n,), is the number of each value's domain.
+    """
     degrees = len(values) - len(np.bincount(place)) - n_fitted
     return float(np.sum(subtract_means(values, place) ** 2)) / max(degrees, 1)
 
 
 def _normalise_weights(weights: Numbers | None, n: int) -> np.ndarray:
+    """The weights, (n,), scaled to the sum 1; equal ones for null."""
     w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     share: np.ndarray = w / w.sum()
     return share
 
 
 def _sample_shares(domain: WitnessedDomain) -> np.ndarray:
-    """What each response counts in the sample of each witness, (m, k)."""
+    """The share of each response in the mean of each witness's sample, (m, k); 0 where the witness says nothing."""
     weights = ~np.isnan(domain.all_witnesses) * 1.0
     if domain.all_weights is not None:
         weights *= np.asarray(domain.all_weights, dtype=float).reshape(len(weights), -1)

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def signals() -> "dict[str, Family]":
-    """The family."""
+    """The family of signals, by its name in run.features."""
     from papers.ambiguity.signal_families.iterative_prompting.iterative_prompting_family import FAMILY
 
     return {"iterative_prompting": FAMILY}

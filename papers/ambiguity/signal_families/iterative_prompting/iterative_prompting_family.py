@@ -21,6 +21,7 @@ from papers.ambiguity.signal_families.iterative_prompting.iterative_prompting_fr
 
 
 def _check_placeholders(prompt: str) -> str:
+    """The prompt itself; raises ValueError if a placeholder is missing."""
     for name in ("question", "answer"):
         if f"{{{name}}}" not in prompt:
             raise ValueError(f"must contain the placeholder {{{name}}}")

@@ -47,6 +47,7 @@ class Similarity:
         return {**self._weights.provenance, **self._scores.counts, "cut": self._classifier.n_cut}
 
     def _compute_similarity(self, pairs: Sequence[TextPair]) -> np.ndarray:
+        """The similarity of each pair, (n_pairs,), by the cross-encoder."""
         similarities: np.ndarray = expit(self._classifier.logits(pairs)[:, 0].astype(float))
         return similarities
 
@@ -114,7 +115,7 @@ class Answer:
     pieces: Sequence[str]
 
     def pair_omissions(self, question: str) -> list[TextPair | None]:
-        """For each token the answer with and without it, after the question; None for a token without text."""
+        """For each token the texts with and without it, each after the question; None for a token without text."""
         preceding = ""
         pairs: list[TextPair | None] = []
         for piece in self.pieces:

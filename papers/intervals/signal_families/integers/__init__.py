@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def signals() -> "dict[str, Family]":
-    """The family."""
+    """The family of signals, by its name in run.features."""
     from papers.intervals.signal_families.integers.integers_family import FAMILY
 
     return {"integers": FAMILY}

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def signals() -> "dict[str, Family]":
-    """The family."""
+    """The family of signals, by its name in run.features."""
     from entropy_sentinel.signal_families.digits.digits_family import FAMILY
 
     return {"digits": FAMILY}

@@ -30,6 +30,7 @@ def half_widths_paired(first: Residuals, second: Residuals, variances: Numbers, 
     `first` and `second` have the same k domains, (k,), at least FEWEST_COMMON. `variances`, (n_slices,), are the
     sampling variances of the differences.
     """
+    # The sampling variance of a difference is smallest if the labels of both models are completely correlated.
     smallest = (np.sqrt(first.variances) - np.sqrt(second.variances)) ** 2
     return Spread.fit(second.errors - first.errors, smallest, CAUTIOUS).half_widths(variances, level)
 

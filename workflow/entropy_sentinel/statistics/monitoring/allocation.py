@@ -22,8 +22,10 @@ def apportion_labels(shares: Numbers, least: Numbers, most: Numbers, total: int)
         raise ValueError(f"total must be at least {allocation.sum()}, the sum of the least that each gets; got {total}")
 
     def heap_entry(place: int) -> tuple[float, float, int]:
+        """The stratum at `place` with what decides its turn; the smallest entry of a heap comes first."""
         n, share = int(allocation[place]), float(shares[place])
-        return (-share / math.sqrt(n * (n + 1)) if n else -math.inf, -share, place)
+        rank = -share / math.sqrt(n * (n + 1)) if n else -math.inf  # a stratum without a label is first
+        return rank, -share, place
 
     heap = [heap_entry(int(place)) for place in np.flatnonzero(allocation < most)]
     heapq.heapify(heap)

@@ -74,9 +74,9 @@ class DropRule:
     """When there is an alarm.
 
     Attributes:
-        windows: The smallest mean number of windows between two false alarms of this slice.
-        least: The smallest number of responses on each side.
-        smallest: The smallest drop.
+        false_alarm_windows: The smallest mean number of windows between two false alarms of this slice.
+        least_responses: The smallest number of responses on each side, before and after a change.
+        smallest_drop: The smallest difference of accuracies that counts as a change.
     """
 
     false_alarm_windows: float
@@ -89,12 +89,12 @@ class Drop:
     """A drop; windows are positions in the series.
 
     Attributes:
-        begins: The first window of the drop.
-        told: The window whose responses make the alarm.
-        before: The accuracy before it, back to the reference.
-        worse: The windows that made an alarm about a further fall.
-        level: The first window of the present level.
-        over: The window that ended the alarm; null if it lasts.
+        first_window: The first window of the drop.
+        alarm_window: The window whose responses make the alarm.
+        previous_accuracy: The accuracy before it, back to the reference.
+        worse_windows: The windows that made an alarm about a further fall.
+        level_window: The first window since the latest change, of the present level of accuracy.
+        end_window: The window that ended the alarm; null if it lasts.
     """
 
     first_window: int
@@ -128,9 +128,11 @@ class _DropFinder:
         self._changes: list[int] = []
 
     def find_drops(self) -> Iterator[Drop]:
+        """Yield the drops in order; none if the reference has too few responses to compare with."""
         start = self._series.n_reference
         if self._series.n[:start].sum() < self._rule.least_responses:
             return
+        # The windows to compare with: the reference, then also those between drops.
         baseline = np.arange(start)
         while (fall := self._find_change(baseline, start, self._end, (1,))) is not None:
             self._changes.append(fall.first_window)
@@ -150,19 +152,23 @@ class _DropFinder:
             start = drop.level_window
 
     def _follow_drop(self, drop: Drop, baseline: np.ndarray) -> Drop:
-        """A drop with its later levels until one is no drop from the windows `baseline`, (b,), any more."""
-        seen = drop.alarm_window
+        """A drop with its further falls and rises, until the accuracy is no longer below that of `baseline`, (b,).
+
+        `baseline` are the positions of the windows before the drop.
+        """
+        latest = drop.alarm_window  # the window in which the latest change was evident
         while True:
-            level = np.arange(drop.level_window, seen + 1)
-            change = self._find_change(level, seen + 1, self._end, (1, -1))
+            level = np.arange(drop.level_window, latest + 1)
+            change = self._find_change(level, latest + 1, self._end, (1, -1))
             if change is None:
                 return drop
             self._changes.append(change.first_window)
-            seen, drop = change.alarm_window, replace(drop, level_window=change.first_window)
+            latest = change.alarm_window
+            drop = replace(drop, level_window=change.first_window)
             if change.sign > 0:
-                drop = replace(drop, worse_windows=(*drop.worse_windows, seen))
-            elif self._find_change(baseline, drop.level_window, seen + 1, (1,)) is None:
-                return replace(drop, end_window=seen)
+                drop = replace(drop, worse_windows=(*drop.worse_windows, latest))
+            elif self._find_change(baseline, drop.level_window, latest + 1, (1,)) is None:
+                return replace(drop, end_window=latest)
 
     def _find_change(self, baseline: np.ndarray, start: int, end: int, signs: tuple[int, ...]) -> _Change | None:
         """The first change from the windows `baseline`, (b,), that is evident in the windows from `start` to `end`.
@@ -183,8 +189,9 @@ class _DropFinder:
     def _find_change_in_batch(self, baseline: np.ndarray, start: int, windows: np.ndarray, sign: int) -> _Change | None:
         """The first change of this sign that is evident at the end of one of these `windows`, (l,)."""
         log_evidence, difference = self._evidence_by_age(baseline, start, windows, sign)
-        best = log_evidence.argmax(axis=1)
+        best = log_evidence.argmax(axis=1)  # the age of the most evident change
         rows = np.arange(len(windows))
+        # The Shiryaev-Roberts statistic; exp(710) would overflow.
         statistic = np.exp(np.minimum(log_evidence, 600)).sum(axis=1)
         evident = (statistic >= self._rule.false_alarm_windows) & (difference[rows, best] >= self._rule.smallest_drop)
         if not evident.any():
@@ -197,8 +204,9 @@ class _DropFinder:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The log-evidence of a change at the end of each of `windows`, and its size, both (l, ages).
 
-        A change of age a began a windows earlier. The accuracy before it is that of `baseline`, (b,), and of the
-        windows from `start` on.
+        A change of age a began a windows earlier. The accuracy before it is that of the windows `baseline`, (b,), and
+        of those from `start` to its first. `sign` is 1 for a fall, -1 for a rise; sizes are positive in its direction.
+        The evidence is -inf if one side has too few responses.
         """
         series = self._series
         # Sums over all windows before each position.
@@ -221,6 +229,7 @@ class _DropFinder:
         difference = sign * (self._accuracies(mean_before) - self._accuracies(mean_after))
         response_variance = series.variance[windows][:, None] * (1 / n_after + 1 / n_before)
         squares_before = (series.n[baseline].astype(float) ** 2).sum() + squares[before] - squares[start]
+        # By how much the variance between windows counts: 1 / the number of windows on each side if all are equal.
         uneven = (squares[after] - squares[begins]) / n_after**2 + squares_before / n_before**2
         window_variance, uncertainty = self._window_variances()
         variance = response_variance + window_variance[begins] * uneven
@@ -229,16 +238,20 @@ class _DropFinder:
         return np.where(enough, _log_evidence(normal, variance), -np.inf), difference
 
     def _accuracies(self, means: np.ndarray) -> np.ndarray:
+        """The accuracies for mean values of any number of axes, (..., k) to (...)."""
         accuracies: np.ndarray = self._series.accuracies_of(means.reshape(-1, means.shape[-1]))
         return accuracies.reshape(means.shape[:-1])
 
     def _window_variances(self) -> tuple[np.ndarray, np.ndarray]:
-        """The variance between windows as far as the windows before each tell, and its uncertainty, (w,)."""
+        """The variance between windows beyond chance, as far as the windows before each tell, and its variance, (w,).
+
+        From squared differences of successive windows minus what responses explain, combined with the prior.
+        """
         series = self._series
         accuracy = series.accuracies_of(series.values / series.n[:, None])
         response_variance = series.variance[1:] * (1 / series.n[1:] + 1 / series.n[:-1]) / 2
         weight = 1 / response_variance**2
-        weight[[at - 1 for at in self._changes]] = 0
+        weight[[at - 1 for at in self._changes]] = 0  # there, the accuracy changed by more than noise
         n_pairs = np.append([0, 0], np.cumsum(weight > 0))[: self._end]
         total = np.append([0, 0], np.cumsum(weight))[: self._end]
         excess = np.append([0, 0], np.cumsum(weight * (np.diff(accuracy) ** 2 / 2 - response_variance)))[: self._end]

@@ -26,6 +26,7 @@ def expected_width(accuracy: float, n_effective: float, level: float) -> float:
 
 
 def _interval_width(share: float, n_effective: float, level: float) -> float:
+    """The width of the interval of a share of so many labels."""
     lower, upper = binomial_interval(share, n_effective, level)
     return upper - lower
 
@@ -64,14 +65,17 @@ def expected_size_with_judge(
     verdicts.
     """
     p = np.asarray(predicted_on_all, dtype=float)
-    accuracy, mean_verdicts = float(p.mean()), sensitivity * p + (1 - specificity) * (1 - p)
-    mean_verdict = mean_verdicts.mean()
+    accuracy = float(p.mean())
+    mean_verdict = (sensitivity * p + (1 - specificity) * (1 - p)).mean()
     # Over the slice's responses, of a label y, a verdict z and a prediction p.
-    var_y, var_z, var_p = accuracy * (1 - accuracy), float(mean_verdict * (1 - mean_verdict)), float(p.var())
+    var_y = accuracy * (1 - accuracy)
+    var_z = float(mean_verdict * (1 - mean_verdict))
+    var_p = float(p.var())
     cov_yz = sensitivity * accuracy - accuracy * float(mean_verdict)
     cov_zp = (sensitivity + specificity - 1) * var_p
     # The regression of y on z and p.
-    slopes = np.linalg.lstsq(np.array([[var_z, cov_zp], [cov_zp, var_p]]), np.array([cov_yz, var_p]), rcond=None)[0]
+    covariance = np.array([[var_z, cov_zp], [cov_zp, var_p]])
+    slopes, *_ = np.linalg.lstsq(covariance, np.array([cov_yz, var_p]), rcond=None)
     a, b = np.clip(slopes, 0, 1)
     # var(y - a z - b p).
     var_residual = var_y - 2 * a * cov_yz - 2 * b * var_p + a**2 * var_z + b**2 * var_p + 2 * a * b * cov_zp

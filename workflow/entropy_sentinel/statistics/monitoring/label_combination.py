@@ -47,9 +47,10 @@ class CombinedEstimate(NamedTuple):
 def combine_labels(
     spread: Spread, estimate: float, variance: float, share: float, n: float, level: float
 ) -> CombinedEstimate:
-    """Combine an `estimate` with `n` labels of which `share` are correct; n may be a fraction.
+    """Combine the `estimate` of a slice's accuracy with `n` labels of which `share` are correct; n may be a fraction.
 
-    `variance` is the sampling variance of the slice's accuracy.
+    `spread` is the posterior of the estimator's errors, `variance` the sampling variance of the slice's accuracy, and
+    `level` that of the interval.
     """
     predictive = spread.density(_GRID - estimate, variance)
     predictive /= predictive.sum()
@@ -65,9 +66,9 @@ def combine_labels(
 def _shortest_interval(weights: np.ndarray, level: float) -> tuple[float, float]:
     """The ends of the shortest interval with the probability `level` that contains the most probable accuracy.
 
-    `weights` are the probabilities of the accuracies of the grid, (n_grid,), and add up to 1.
-    Unlike an interval with equal tails it may end at 0. If labels and estimate disagree, the weights may have two
-    peaks; the interval may then contain only one.
+    `weights` are the probabilities of the accuracies of the grid, (n_grid,), and add up to 1. Unlike an interval with
+    equal tails it may end at 0. If labels and estimate disagree, the weights may have two peaks; the interval may then
+    contain only one.
     """
     edges = np.arange(len(weights) + 1) / len(weights)
     cumulative = np.concatenate([[0.0], np.cumsum(weights)])
@@ -80,7 +81,10 @@ def _shortest_interval(weights: np.ndarray, level: float) -> tuple[float, float]
 
 
 def _mid_p_value(predictive: np.ndarray, correct: float, n: float) -> float:
-    """The two-sided mid-p of the number of correct labels before any is seen."""
+    """The two-sided mid-p value of `correct` of `n` labels under the estimate: small if they contradict it.
+
+    `predictive`, (n_grid,), are the probabilities of the accuracies of the grid before any label, by the estimate.
+    """
     tail = _binomial_tail(correct, n) @ predictive
     tail_beyond = _binomial_tail(correct + 1, n) @ predictive
     mid_p = float(tail + tail_beyond) / 2

@@ -107,7 +107,11 @@ def check_partner(labels: Numbers, agrees: Numbers, clusters: Numbers | None = N
 def check_by_reference(
     partner_right: Numbers, logged_right: Numbers, agrees: Numbers, clusters: Numbers | None = None
 ) -> PartnerCheck:
-    """Check a partner by n responses with a reference: whether each answer is right, and whether both agree, (n,)."""
+    """Check a partner by n responses with a reference, without labels.
+
+    `partner_right` and `logged_right`, (n,), tell whether the answers of the partner and of the watched model match the
+    reference, `agrees`, (n,), whether they match each other. `clusters`, (n,), are as for `check_partner`.
+    """
     partner, logged = np.asarray(partner_right, dtype=float), np.asarray(logged_right, dtype=float)
     z, n = np.asarray(agrees, dtype=float), len(partner)
     if not n:

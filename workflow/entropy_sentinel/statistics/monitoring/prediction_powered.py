@@ -66,11 +66,10 @@ def prediction_powered_mean(
     estimate = min(max(y_mean + power * (p_all.mean() - p_mean), 0.0), 1.0)
     n_clusters = n if clusters is None else len(np.unique(np.asarray(clusters)))
     label_squares = sum_cluster_squares(u * y_deviations, clusters) * _bias_factor(n_clusters, 1)
-    residual_squares = (
-        sum_cluster_squares(u * (y_deviations - power * p_deviations), clusters) * _bias_factor(n_clusters, 2)
-        if power
-        else label_squares
-    )
+    residual_squares = label_squares
+    if power:
+        residual_squares = sum_cluster_squares(u * (y_deviations - power * p_deviations), clusters)
+        residual_squares *= _bias_factor(n_clusters, 2)
     binomial_squares = n * estimate * (1 - estimate) * _bias_factor(n, 1)
     weight_square = float(share @ (u * _cluster_sums(u, clusters)))
     n_effective = effective_label_count(
@@ -92,7 +91,7 @@ def sum_cluster_squares(values: np.ndarray, clusters: Numbers | None) -> float:
 
 
 def _cluster_sums(values: np.ndarray, clusters: Numbers | None) -> np.ndarray:
-    """The sum of values in the cluster of each, (n,)."""
+    """For each value the sum of the values, (n,), in its cluster, (n,); without clusters, the value."""
     if clusters is None:
         return values
     _, cluster_numbers = np.unique(np.asarray(clusters), return_inverse=True)
@@ -151,7 +150,10 @@ def sample_power(y_deviations: np.ndarray, p_deviations: np.ndarray, share: np.n
 
 
 def _bias_factor(n: int, n_fitted: int) -> float:
-    """The factor that makes a mean of squared residuals unbiased after fitting; 1 if no degree is left."""
+    """The factor that makes a mean of n squared residuals unbiased after fitting `n_fitted` parameters.
+
+    It is 1 if no degree of freedom is left.
+    """
     return n / (n - n_fitted) if n > n_fitted else 1.0
 
 

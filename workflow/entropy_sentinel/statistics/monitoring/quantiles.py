@@ -31,6 +31,7 @@ def histogram_quantiles(counts: np.ndarray, share: float) -> np.ndarray:
     """
     cumulative = np.cumsum(counts, axis=1)
     total = cumulative[:, -1:]
+    # The first bin up to which so many numbers are counted.
     place = (cumulative >= np.maximum(np.ceil(share * total), 1)).argmax(axis=1)
     # The middle of a bin, relative to its limits.
     values = SMALLEST * GROWTH**place * 2 / (1 + GROWTH)

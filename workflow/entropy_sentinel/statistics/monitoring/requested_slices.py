@@ -64,14 +64,15 @@ class WitnessedSlice(NamedTuple):
         if not drawn.any():
             return np.nan, np.nan
         x, share = x[drawn], w[drawn] / w[drawn].sum()
-        of_clusters = share
+        cluster_shares = share
         if self.clusters is not None:
             _, place = np.unique(np.asarray(self.clusters)[drawn], return_inverse=True)
-            of_clusters = np.bincount(place, share)
+            cluster_shares = np.bincount(place, share)
         # The number of independent, equally weighted responses (Kish 1965).
-        m = 1 / float(of_clusters @ of_clusters)
+        m = 1 / float(cluster_shares @ cluster_shares)
         least, most = self._limits()
         mean, square = float(share @ x), float(share @ x**2)
+        # Mean and variance with the added responses, half of them with the least value and half with the largest.
         added = (mean * m + _PSEUDO_RESPONSES * (least + most) / 2) / (m + _PSEUDO_RESPONSES)
         variance = (square * m + _PSEUDO_RESPONSES * (least**2 + most**2) / 2) / (m + _PSEUDO_RESPONSES) - added**2
         return mean, variance / m + float(share @ (x * (1 - x))) / max(self.n_effective, m)
@@ -83,10 +84,12 @@ class WitnessedSlice(NamedTuple):
         return self._average_estimate()[labelled], y[labelled]
 
     def _average_estimate(self) -> np.ndarray:
+        """The values, (m,), each averaged with the estimator's accuracy of the slice if there is one."""
         x = np.asarray(self.values, dtype=float)
         return x if self.estimated is None else (x + self.estimated) / 2
 
     def _limits(self) -> tuple[float, float]:
+        """The least and the largest value that a response can have, after averaging with the estimator's accuracy."""
         return (0.0, 1.0) if self.estimated is None else (self.estimated / 2, (1 + self.estimated) / 2)
 
 

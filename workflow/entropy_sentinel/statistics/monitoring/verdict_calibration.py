@@ -39,16 +39,21 @@ def calibrate_verdicts(values: Numbers, labels: Numbers) -> VerdictCalibration |
     y = np.asarray(labels, dtype=float)
     if len(y) < FEWEST_LABELLED or min(y.sum(), len(y) - y.sum()) < FEWEST_OF_EITHER:
         return None
-    # Equal values count together, because verdicts have only two.
+    # Equal values count together, because verdicts have only two. 0 and 1 are added for the half labels.
     unique, place = np.unique(np.concatenate([np.asarray(values, dtype=float), [0, 1]]), return_inverse=True)
-    x, extremes = _log_odds(unique), np.isin(np.arange(len(unique)), place[-2:])
-    counts = np.bincount(place[:-2], minlength=len(unique)) + extremes
-    correct = np.bincount(place[:-2], y, minlength=len(unique)) + 0.5 * extremes
+    x = _log_odds(unique)
+    is_extreme = np.isin(np.arange(len(unique)), place[-2:])
+    # Of each different value, responses and correct ones, with two half labels at 0 and at 1: one of them correct.
+    counts = np.bincount(place[:-2], minlength=len(unique)) + is_extreme
+    correct = np.bincount(place[:-2], y, minlength=len(unique)) + 0.5 * is_extreme
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        z = parameters[0] + parameters[1] * x
-        left = counts * expit(z) - correct
-        return float(counts @ np.logaddexp(0, z) - correct @ z), np.array([left.sum(), left @ x])
+        """The negative log-likelihood of intercept and slope, and its gradient, (2,)."""
+        intercept, slope = parameters
+        z = intercept + slope * x
+        residuals = counts * expit(z) - correct
+        gradient = np.array([residuals.sum(), residuals @ x])
+        return float(counts @ np.logaddexp(0, z) - correct @ z), gradient
 
     options = {"ftol": 1e-14, "gtol": 1e-9}
     bounds = [(None, None), (0, STEEPEST)]
@@ -57,5 +62,6 @@ def calibrate_verdicts(values: Numbers, labels: Numbers) -> VerdictCalibration |
 
 
 def _log_odds(values: Numbers) -> np.ndarray:
+    """The log-odds of values in [0, 1], (n,), clipped so that they are finite."""
     odds: np.ndarray = logit(np.clip(np.asarray(values, dtype=float), _NEAREST, 1 - _NEAREST))
     return odds

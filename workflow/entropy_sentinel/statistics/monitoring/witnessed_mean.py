@@ -76,7 +76,11 @@ def witnessed_mean(
     share = w / w.sum()
     *each_power, b = np.asarray(powers, dtype=float).T
     p_deviations = p - p.mean()
-    corrected, influence, p_power = y - b * p_deviations[places], np.zeros(n_all), float(share @ b)
+    # The corrected labels, (n,); what each response adds to the estimate, (N,), without what its prediction adds, which
+    # is `p_power` times the prediction's deviation from the mean.
+    corrected = y - b * p_deviations[places]
+    influence = np.zeros(n_all)
+    p_power = float(share @ b)
     for witness, power in zip(witnesses, each_power, strict=True):
         values = np.asarray(witness.values, dtype=float)
         sample = _sample_mean(values, np.asarray(witness.weights, dtype=float), p_deviations, clusters)
@@ -130,7 +134,11 @@ def _sample_mean(
 
 
 def _bias_factor(places: np.ndarray, clusters: Numbers | None, n_fitted: int = 1) -> float:
-    """The factor of deviations that makes their mean square unbiased after fitting; 1 if no degree is left."""
+    """The factor of deviations that makes their mean square unbiased after fitting `n_fitted` parameters.
+
+    `places` are the positions of the responses, `clusters` those of all responses. It is 1 if no degree of freedom is
+    left.
+    """
     n = len(places) if clusters is None else len(np.unique(np.asarray(clusters)[places]))
     return float(np.sqrt(n / (n - n_fitted))) if n > n_fitted else 1.0
 
@@ -152,7 +160,9 @@ def _add_interval(
     estimate = float(min(max(mean, 0.0), 1.0))
     # As for `prediction_powered`: labels without any error do not prove that the variance is 0.
     added_variance = float(norm.ppf((1 + level) / 2)) ** 2 / 4 / n**2
-    weight_square = sum_cluster_squares(share, None if clusters is None else np.asarray(clusters)[labelled.places]) * n
+    label_clusters = None if clusters is None else np.asarray(clusters)[labelled.places]
+    weight_square = sum_cluster_squares(share, label_clusters) * n
     binomial = estimate * (1 - estimate) / (n - 1 if n > 1 else 1)
+    # The number of labels that would have this variance if each had that of binomial ones.
     n_effective = (binomial + added_variance) / (variance + added_variance * weight_square) * n
     return LabelledMean(estimate, *binomial_interval(estimate, float(n_effective), level), power, float(n_effective))

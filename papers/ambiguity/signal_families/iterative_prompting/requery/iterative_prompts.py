@@ -68,7 +68,10 @@ class _Item:
         return str(self.responses[0]["question"])
 
     def pairs(self, prompts: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-        """Yield each distinct answer after the item's own prompt, then after each of `prompts`, with an answer."""
+        """Yield pairs of a prompt and an answer to score after it, both token ids.
+
+        Each distinct answer comes after the item's own prompt, then after each of `prompts`, which include an answer.
+        """
         for prompt in (self.responses[0]["prompt_ids"], *prompts):
             for answer in self.first_response_by_answer.values():
                 yield prompt, answer["token_ids"]
@@ -136,7 +139,7 @@ def _select_responses(responses: Sequence[Row], samples: int) -> tuple[list[Row]
 
 
 def _explain_exclusion(sample: int, answer: str, usable: int, samples: int) -> str | None:
-    """Why a response is left out, or None; `usable` of the first `samples` can be used."""
+    """Why a response is left out, or None; `usable` of the item's first `samples` responses can be asked about."""
     if usable < samples:
         return f"only {usable} of the first {samples} responses to the item can be asked about"
     if sample >= samples:
