@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def models() -> "dict[str, type[Model]]":
-    """The kinds of models by the key that identifies a model."""
+    """The kinds of models by the key that identifies a model in the config: `id`, `path`, `api` or `source`."""
     from entropy_sentinel.study.engines.model_kinds import ApiModel, HubModel, LocalModel, SourceModel
 
     return {"id": HubModel, "path": LocalModel, "api": ApiModel, "source": SourceModel}

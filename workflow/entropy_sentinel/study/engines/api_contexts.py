@@ -40,7 +40,7 @@ class ApiContexts:
         self._client, self._account = client, account
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
-        """Yield (number of the context, NextToken), as they are finished (`TokenIdEngine.next_tokens`)."""
+        """Yield (number of the context, NextToken): the likeliest next tokens after each context, as they finish."""
         for number, context, reply in self._replies(contexts, partial(_build_request, logprobs=TOP_K)):
             if isinstance(reply, Refusal):
                 yield number, refused_context(reply.reason)
@@ -50,7 +50,7 @@ class ApiContexts:
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """Yield (number of the pair, Continuation), as they are finished (`TokenIdEngine.continuations`)."""
+        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they finish."""
 
         def request(pair: tuple[Sequence[int], Sequence[int]]) -> dict[str, Any]:
             context, tokens = pair

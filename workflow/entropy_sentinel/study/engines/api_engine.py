@@ -200,18 +200,24 @@ class LitellmEngine(ApiContexts):
 
     def _check(self, kind: ServerKind, steps: Steps, is_chat: bool) -> None:
         """Raise ConfigError if this kind of server, or a reply with these steps, cannot be used."""
-        sampling, api = self._settings["sampling"], self._settings["api"]
-        problem = find_request_problem(kind, sampling, is_chat)
+        problem = find_request_problem(kind, self._settings["sampling"], is_chat)
         if problem is None and self._wants_logprobs:
             problem = find_count_problem(kind, steps)
         # Only for the first reply: a later impossible one gets null features, and does not stop the others.
         if problem is None and not self._is_checked:
-            problem = find_logprobs_problem(steps) if self._wants_logprobs else None
-            if problem is None and kind.reports_sampling:
-                problem = find_sampling_problem(str(find_address(api["model"], api["base_url"])), sampling)
+            problem = self._find_first_reply_problem(kind, steps)
             self._is_checked = problem is None
         if problem:
             raise ConfigError(f"{self._client.name}: {problem}")
+
+    def _find_first_reply_problem(self, kind: ServerKind, steps: Steps) -> str | None:
+        """Why these steps cannot be log-probabilities of the model, or the server samples otherwise than the study."""
+        problem = find_logprobs_problem(steps) if self._wants_logprobs else None
+        if problem is None and kind.reports_sampling:
+            api = self._settings["api"]
+            address = str(find_address(api["model"], api["base_url"]))
+            problem = find_sampling_problem(address, self._settings["sampling"])
+        return problem
 
     def _response(self, chat: Asked, reply: Mapping[str, Any] | Refusal) -> Response:
         """The response in the content of a reply (`_extract_content`), or in a refusal.

@@ -93,17 +93,17 @@ class BeamSearcher:
 
     def _step(self, hypotheses: Sequence[_Hypotheses]) -> None:
         """Extend every unfinished sequence by one token, for all contexts in one call of the engine."""
-        running = []
+        running = []  # each sequence with the hypotheses of its context
         for owner in hypotheses:
             running += [(owner, sequence) for sequence in owner.running]
         next_tokens = dict(self.next_tokens([*owner.context, *sequence.token_ids] for owner, sequence in running))
         if self.stop:
-            self._cache_texts(next_tokens.values(), hypotheses[0].context[-1])
+            self._cache_texts(next_tokens.values(), before=hypotheses[0].context[-1])
         extensions: dict[int, list[_Sequence]] = {owner.number: [] for owner in hypotheses}
         for number, (owner, sequence) in enumerate(running):
             if not next_tokens[number].refused:
                 extensions[owner.number] += self._extend(sequence, next_tokens[number])
-            elif sequence.token_ids:  # the context is full
+            elif sequence.token_ids:  # the sequence fills the model's context
                 extensions[owner.number].append(replace(sequence, finish_reason="length"))
             else:
                 owner.refused = next_tokens[number].refused

@@ -62,21 +62,21 @@ class SharedEngine:
         return self._stream("answer", [chats, seeds])
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
-        """Yield (number of the context, NextToken), as they are finished (`TokenIdEngine.next_tokens`)."""
+        """Yield (number of the context, NextToken): the likeliest next tokens after each context, as they finish."""
         ids = [_pack_ids(context) for context in contexts]
         return self._stream("next_tokens", [ids])
 
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """Yield (number of the pair, Continuation), as they are finished (`TokenIdEngine.continuations`)."""
+        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they finish."""
         ids = [(_pack_ids(context), _pack_ids(tokens)) for context, tokens in pairs]
         return self._stream("continuations", [ids])
 
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
-        """Yield (number of the context, Beams), as they are finished (`TokenIdEngine.beams`)."""
+        """Yield (number of the context, Beams): the `width` likeliest responses after each context, by beam search."""
         ids = [_pack_ids(context) for context in contexts]
         return self._stream("beams", [ids], width, max_tokens, stop)
 
@@ -160,7 +160,7 @@ class SharedEngine:
         weakref.finalize(self, lease.close)
         try:
             lease.send(self._settings)
-            kind, payload = lease.receive()
+            kind, payload = lease.receive()  # `ready` with facts about the engine, or `error` with the exception
         except EngineEnded:
             self._close_lease()
             self._count_end()

@@ -118,8 +118,9 @@ class EngineHost:
     def _reply(self, connection: Connection, member: Any, arguments: tuple[Any, ...]) -> None:
         """Send a job the answers of a method of the engine, or the value of a property, one by one, and then `done`."""
         try:
-            answers = member(*arguments) if callable(member) else member
-            for answer in answers if isinstance(answers, GeneratorType) else [answers]:
+            result = member(*arguments) if callable(member) else member
+            answers = result if isinstance(result, GeneratorType) else [result]
+            for answer in answers:
                 self._send(connection, ("answer", answer))
             self._send(connection, "done")
         except EntropySentinelError as error:

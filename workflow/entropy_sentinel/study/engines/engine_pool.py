@@ -187,6 +187,7 @@ def _try_lease(folder: Path) -> EngineLease | None:
     except OSError:
         return None
     if try_lock(lock.fileno(), folder / LOCK):
+        # Its time says when the engine was last used.
         os.utime(folder / LOCK)
         return EngineLease(folder, lock)
     lock.close()

@@ -49,8 +49,8 @@ def start_engine_process(run: "EngineRun", engine: Path, environment: Mapping[st
         spawner, _ = open_connection(run.folder / SPAWNER_SOCKET, run.secret)
         with spawner, limit_silence(spawner, SPAWNER_TIMEOUT_S) as channel:
             spawner.send_bytes(json.dumps([str(engine), dict(environment), len(locks)]).encode())
-            socket.send_fds(channel, [b"."], [STANDARD_ERROR, *locks])
-            return int(spawner.recv_bytes(20))
+            socket.send_fds(channel, [b"."], [STANDARD_ERROR, *locks])  # descriptors travel with at least one byte
+            return int(spawner.recv_bytes(20))  # the engine's process id
     except (OSError, EOFError, ValueError) as error:
         raise EntropySentinelError(
             f"{run.folder}: the first process of this Slurm job must start an engine, but does not "

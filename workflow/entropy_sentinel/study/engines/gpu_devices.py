@@ -111,6 +111,7 @@ def _list_gpus(devices: str | None) -> tuple[tuple[str, ...], ...]:
 
 @cache
 def _list_installed_gpus() -> tuple[tuple[str, ...], ...]:
+    """Each GPU of this machine with its MIG devices, as UUIDs; empty without NVIDIA's driver."""
     if not shutil.which("nvidia-smi"):
         return ()
     listing = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout

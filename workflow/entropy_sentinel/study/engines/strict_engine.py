@@ -102,7 +102,7 @@ class StrictEngine:
         self._log_impossible()
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
-        """Yield (number of the context, NextToken), as they are finished (`TokenIdEngine.next_tokens`)."""
+        """Yield (number of the context, NextToken): the likeliest next tokens after each context, as they finish."""
         has_values = False  # whether a reply that was not refused has come, and was found possible
         for number, reply in self._iterate_replies("next_tokens", contexts):
             self._check("next_tokens", reply_fields.find_next_token_type_problem(reply))
@@ -114,7 +114,7 @@ class StrictEngine:
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """Yield (number of the pair, Continuation), as they are finished (`TokenIdEngine.continuations`)."""
+        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they finish."""
         lengths: list[int] = []
 
         def record_lengths() -> Iterator[tuple[Sequence[int], Sequence[int]]]:
@@ -130,7 +130,7 @@ class StrictEngine:
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
-        """Yield (number of the context, Beams), as they are finished (`TokenIdEngine.beams`)."""
+        """Yield (number of the context, Beams): the `width` likeliest responses after each context, by beam search."""
         for number, reply in self._iterate_replies("beams", contexts, width, max_tokens, stop):
             self._check("beams", reply_fields.find_beams_problem(reply, width))
             yield number, reply

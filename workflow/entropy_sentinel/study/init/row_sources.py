@@ -233,7 +233,7 @@ def split_log(
 
 
 def _write_domain(part: pl.DataFrame, name: str, model: str, folder: Path) -> Rows:
-    """Write the three files of one domain, and describe the first, its rows.
+    """Write the three files of one domain, whose responses in the log are `part`, and describe the first, its rows.
 
     Items are numbered as the stage `benchmarks` will number the rows: `{name}-00000`, `{name}-00001`, ...
     """

@@ -61,9 +61,10 @@ def _list_names(names: str | list[str] | None) -> list[str]:
 
 
 def prefer_user_sources(benchmarks: Mapping[str, Any], user_sections: Mapping[str, Any]) -> dict[str, Any]:
-    """The section `benchmarks`, in which the sources in `user_sections`, of the user's files, replace other sources.
+    """The merged section `benchmarks`, without the sources that the user's config files replace.
 
-    A benchmark whose user's settings name both kinds of source, even if one is null, is unchanged.
+    `user_sections` is the section as these files have it. If they name the other kind of source (a local file, or a
+    data set) for a benchmark, its first one goes. A benchmark for which they name both, even as null, is unchanged.
     """
     return {name: _prefer_user_source(benchmark, user_sections.get(name)) for name, benchmark in benchmarks.items()}
 

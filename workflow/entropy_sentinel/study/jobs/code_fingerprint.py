@@ -122,8 +122,9 @@ def _read_unit(path: Path) -> _Unit:
                 digest.update(part.encode())
             if _ROOT in file.parents:
                 imports |= {_find_unit(name) for name in _find_imports(code)}
-            else:
-                imports |= set(filter(None, map(_try_find_unit, _find_extension_imports(code, _name_package(file)))))
+            else:  # an extension imports other packages, too, which are in no unit
+                possible_modules = _find_extension_imports(code, _name_package(file))
+                imports |= set(filter(None, map(_try_find_unit, possible_modules)))
         else:
             digest.update(content)
     return _Unit(digest.hexdigest()[:12], frozenset(imports - {path}))
@@ -177,9 +178,9 @@ def _find_imports(code: CodeType) -> Iterator[str]:
                 yield name
             # `from entropy_sentinel.study.analyses.accuracy import tables`: the last name may be a folder, too.
             folder = _ROOT.joinpath(*inner)
-            for member in code.co_names if folder.is_dir() else ():
-                if (folder / member).is_dir():
-                    yield f"{name}.{member}"
+            if folder.is_dir():
+                members = [member for member in code.co_names if (folder / member).is_dir()]
+                yield from (f"{name}.{member}" for member in members)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _find_imports(constant)

@@ -52,7 +52,7 @@ def add_content(
 
 
 def read_recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-    """The settings that Snakemake has recorded for an output, as Python literals."""
+    """Yield the dicts among the params that Snakemake has recorded for an output, as the `repr` of each."""
     for text in recorded_params or []:
         try:
             settings = ast.literal_eval(text)

@@ -97,7 +97,10 @@ def _read_parameters(function: ast.FunctionDef) -> _Parameters:
     n_required = len(positional) - len(arguments.defaults)
     required, optional = positional[:n_required], positional[n_required:]
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        (required if default is None else optional).append(argument.arg)
+        if default is None:
+            required.append(argument.arg)
+        else:
+            optional.append(argument.arg)
     return _Parameters(required, optional, arguments.kwarg is not None, bool(function.decorator_list))
 
 

@@ -84,7 +84,10 @@ class StudyRecords:
         return self._read().get(output) if output.startswith(self._folder) else None
 
     def recover(self, output: str) -> dict[str, Any] | None:
-        """The record of an output that Snakemake has no record of, and say once that it is used."""
+        """The study's record of an output that Snakemake has no record of; None without one.
+
+        Prints once that such records are used.
+        """
         record = self.find(output)
         if record and Path(output).exists():
             self.announce(
@@ -161,7 +164,9 @@ def remember_jobs(
         if snakemake_record is not None:
             return snakemake_record
         study_record = records.recover(str(target))
-        return rebuilding_records.get(str(target)) if study_record is None else make_record(**study_record)
+        if study_record is not None:
+            return make_record(**study_record)
+        return rebuilding_records.get(str(target))
 
     def has_metadata_or_study_record(self: _Persistence, job: _Job) -> bool:
         if snakemake_has_metadata(self, job):

@@ -122,7 +122,7 @@ class JobLines(logging.Handler):
             "error": self._keep_exception,
             "job_error": self._fail,
             "group_error": self._fail_group,
-            None: self._restart,
+            None: self._restart,  # a message without an event
         }
 
     def emit(self, record: logging.LogRecord) -> None:

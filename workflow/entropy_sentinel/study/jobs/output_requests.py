@@ -111,6 +111,7 @@ class _Requests:
             parts = tuple(output.split("/"))
             names = {name: f"{{{name}}}" for name in _WILDCARD.findall(output)}
             for request, _ in self._find_matching(output):
+                # The text of the output's wildcards where the request has text.
                 yield names | (_bind_wildcards(request.parts, parts) or {})
 
     def is_requested(self, pattern: str) -> bool:
@@ -179,7 +180,7 @@ def _compile_pattern(part: str) -> re.Pattern[str]:
     names: set[str] = set()
 
     def group(name: str) -> str:
-        if name in names:
+        if name in names:  # a repeated wildcard has the same text
             return f"(?P={name})"
         names.add(name)
         return f"(?P<{name}>.+)"

@@ -65,7 +65,9 @@ def remove_places(value: Any) -> Any:
                 name: text for name, text in environment.items() if not name.startswith(_HUB_PREFIX)
             }
         return settings
-    return [remove_places(item) for item in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [remove_places(item) for item in value]
+    return value
 
 
 def reuse_output(

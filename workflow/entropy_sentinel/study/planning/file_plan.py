@@ -89,7 +89,7 @@ class StudyFiles:
         return outputs
 
     def _is_outdated(self, path: Path, users: Sequence[Path]) -> bool:
-        """Whether a file is older than an input of its own; for a missing file, whether files made from it are.
+        """Whether a file is older than an input of its own; for a missing file, whether `users`, made from it, are.
 
         A newer input does not count if it is recorded that the file was made from exactly this content.
         """
@@ -131,6 +131,7 @@ class StudyFiles:
         """
         expected = {column: set(self.axes[axis]) for column, axis in columns.items()}
         for path in self._list_readable(stage):
+            # One row: for each column the list of its values.
             lists = read_frame(pl.scan_parquet(path).select(pl.col(*columns).unique().implode()))
             if lists is None or {column: set(lists[column].item()) for column in columns} != expected:
                 yield path

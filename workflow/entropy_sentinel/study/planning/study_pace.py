@@ -105,6 +105,7 @@ def _format_row(name: str, amount: Amount) -> list[str]:
 
 
 def _format_time_left(amount: Amount) -> str:
+    """The time until all is done: `2 h 05 min`, `done`, or `-` if it is unknown."""
     if amount.done == amount.total:
         return "done"
     if amount.left_s is None:

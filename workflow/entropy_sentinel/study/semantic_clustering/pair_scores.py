@@ -65,10 +65,10 @@ class CachedScores:
 
     def _batch(self, file: sqlite3.Connection, pairs: Sequence[TextPair]) -> dict[TextPair, float]:
         """The score of each pair, from the file if it has it; else computed, and added to the file."""
-        keys = {_hash_pair(pair): pair for pair in pairs}
-        placeholders = ", ".join("?" * len(keys))
-        rows = file.execute(f"SELECT pair, score FROM scores WHERE pair IN ({placeholders})", list(keys)).fetchall()
-        cached = {keys[key]: score for key, score in rows}
+        pairs_by_hash = {_hash_pair(pair): pair for pair in pairs}
+        placeholders = ", ".join("?" * len(pairs_by_hash))
+        query = f"SELECT pair, score FROM scores WHERE pair IN ({placeholders})"
+        cached = {pairs_by_hash[key]: score for key, score in file.execute(query, list(pairs_by_hash))}
         new_pairs = [pair for pair in pairs if pair not in cached]
         scores = dict(zip(new_pairs, map(float, self._score(new_pairs)), strict=True)) if new_pairs else {}
         with file:  # one transaction

@@ -195,8 +195,8 @@ def _ask_part(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings,
 
 
 def _split_parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
-    """Parts of successive responses with PART_TOKENS tokens, at least one response; or whole items."""
-    unit = ["item_id"] if per_item else RESPONSE
+    """Parts of successive responses with about PART_TOKENS tokens; with `per_item`, no item is divided."""
+    unit = ["item_id"] if per_item else RESPONSE  # columns that identify what is not divided
     tokens = responses.group_by(unit, maintain_order=True).agg(pl.col("n_tokens").cast(pl.Int64).sum())
     parts = tokens.select(*unit, part=(pl.col("n_tokens").cum_sum() - 1) // PART_TOKENS)
     numbered = responses.join(parts, on=unit, how="left", maintain_order="left")

@@ -167,7 +167,7 @@ def _build_estimates(
     if isinstance(estimator, FitFailure):
         chosen, reason = None, pl.lit(estimator.reason)
     else:
-        chosen = estimator.chosen
+        chosen = estimator.chosen  # hyperparameters
         reason = pl.when(pl.col("n_rows") == 0).then(pl.lit("no row of the domain has features"))
     names = domains["benchmark"]
     return domains.with_columns(

@@ -14,7 +14,8 @@ def write_features(generations: str, settings: FeatureSettings, output: str) -> 
 
     The memory does not grow with the file. Raises InputError if the token that ends the thinking cannot be found.
     """
-    origin, parts = read_provenance(generations), [FEATURE_FRAME.frame([])]
+    origin = read_provenance(generations)
+    parts = [FEATURE_FRAME.frame([])]
     cut_after = origin.get("trace_after")  # version 0.1.0 cut the traces when it generated them
     for batch in read_traces(generations, [*INPUT_COLUMNS, "tokens", "text"]):
         traces = start_after(batch, token=settings["trace_after"], earlier=cut_after)

@@ -61,6 +61,7 @@ def write_generations(benchmark: str, settings: GenerationSettings, threads: int
         return
     study = Path(output).parents[2]  # of <study>/generations/<model>/<benchmark>.parquet
     pinned_settings = pin_commit(settings, study)
+    # The key finds the traces in other studies; the identity, below, finds what a killed job has left here.
     key = compute_reuse_key(GENERATIONS.stage, pinned_settings, items.select("item_id", "question").rows())
     with Parts(Path(get_parts_folder(output)), GENERATIONS, compute_identity(pinned_settings, items), key) as parts:
         if parts.restore(output):

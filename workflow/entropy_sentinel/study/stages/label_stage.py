@@ -52,7 +52,8 @@ def _write_judge_labels(labeller: "_Labeller", settings: JudgeSettings, output: 
         log.warning("the judge gave no label to any of %d responses: %s (%d)", len(judged), reason, count)
         # The report names a kind of judge that suits these references.
         facts[FITTING_KIND] = _suggest_kind(labeller.items)
-    # `judge` is that of the path (study/jobs/job_inputs.py).
+    # A benchmark may have its own judge in place of the study's: the path has the name of the study's, and so must
+    # `judge` (study/jobs/job_inputs.py).
     judge_names = {"judge": settings["replaces"], "labelled_by": settings["judge"]} if "replaces" in settings else {}
     provenance = {**settings, **judge_names, **labeller.domain, **facts}
     if labeller.sources:  # imported
@@ -64,7 +65,7 @@ def _write_judge_labels(labeller: "_Labeller", settings: JudgeSettings, output: 
 
 
 def _suggest_kind(items: pl.DataFrame) -> str:
-    """The kind of judge that suits the references of a frame BENCHMARKS."""
+    """The kind of judge that suits the references of `items` (contract BENCHMARKS); without any, `file`: people."""
     from entropy_sentinel.judges.answer_structure import choose_judge_kind  # imports a computer algebra system
 
     rows = items.select("question", "reference").drop_nulls("reference")
@@ -102,7 +103,7 @@ class _Labeller:
         return reuse_output(output, study, self.compute_key(settings), LABELS, self.responses.select(SAMPLE))
 
     def __call__(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """A frame of contract LABELS on these responses, and facts for its provenance."""
+        """A frame of contract LABELS on these responses, and facts for its provenance, by a judge of any kind."""
         if settings["kind"] in COMBINATIONS:
             return self._combine_judges(settings, responses)
         if settings["kind"] == "file":
@@ -197,8 +198,8 @@ def label_responses(
             f"{len(judged)}: {judged[:1]!r:.100}"
         )
     verdicts = [Verdict(None, reason=NO_REFERENCE)] * len(joined)
-    for place, verdict in zip(referenced.arg_true(), judged, strict=True):
-        verdicts[place] = verdict
+    for index, verdict in zip(referenced.arg_true(), judged, strict=True):
+        verdicts[index] = verdict
     frame = LABELS.frame(
         {
             "item_id": joined["item_id"],

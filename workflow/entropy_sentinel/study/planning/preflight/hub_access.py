@@ -93,7 +93,7 @@ def _ask_hub(needed: Mapping[str, HubFiles], check_access: Callable[..., "Access
     deadline = time.monotonic() + PATIENCE_S
     for thread in threads:
         thread.join(max(deadline - time.monotonic(), 0))
-    return {key: answers[key] for key in needed if key in answers}
+    return {key: answers[key] for key in needed if key in answers}  # a copy: late threads still add answers
 
 
 def _describe_answer(key: str, files: HubFiles, answer: "Access") -> Iterator[Problem]:

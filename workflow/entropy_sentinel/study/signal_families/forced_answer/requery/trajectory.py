@@ -76,7 +76,9 @@ def compute_step(next_token: NextToken, vocabulary: int, options: Sequence[int] 
     probabilities = np.exp(possible)
     missing = max(0.0, 1 - float(probabilities.sum()))
     bound = float(error_bound(np.array(missing), vocabulary - len(logprobs))) / float(np.log(2))
-    by_id = dict(zip(next_token.token_ids.tolist(), logprobs.tolist(), strict=True)) if options else {}
-    option_probabilities = tuple(float(np.exp(by_id[token])) if token in by_id else None for token in options)
+    logprob_by_id = dict(zip(next_token.token_ids.tolist(), logprobs.tolist(), strict=True)) if options else {}
+    option_probabilities = tuple(
+        float(np.exp(logprob_by_id[token])) if token in logprob_by_id else None for token in options
+    )
     entropy_nats = abs(float(-(probabilities * possible).sum()))  # `abs` makes 0 of -0
     return Step(entropy_nats / float(np.log(2)), missing, bound, option_probabilities)
