@@ -75,8 +75,8 @@ def note_absent_assessors(
     by_absent: dict[str, list[str]] = {}
     for group in groups:
         for model in models:
-            present = set(measures.filter(model=model, group=group.group)["assessor"])
-            absent = [assessor_title(name) for name in assessors[group.group] if name not in present]
+            present = set(measures.filter(model=model, group=group.group_id)["assessor"])
+            absent = [assessor_title(name) for name in assessors[group.group_id] if name not in present]
             if absent:
                 by_absent.setdefault("; ".join(absent), []).append(f"{model} by {group.title}")
     notes = []

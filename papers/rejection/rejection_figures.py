@@ -201,10 +201,12 @@ def write_figures(
     responses = read_by_owner(OBSERVATIONS, observations, {"model": models})
     score_rows = read_scores(scores, questions)
     group = find_training_group(settings["groups"], settings["headline_group"])
-    group_assessors = settings["assessors"][group.group]
+    group_assessors = settings["assessors"][group.group_id]
     by_model = {}
     for model in models:
-        by_model[model] = list(slice_responses(responses.filter(model=model), score_rows, group.group, group_assessors))
+        by_model[model] = list(
+            slice_responses(responses.filter(model=model), score_rows, group.group_id, group_assessors)
+        )
     scored_assessors = {name for parts in by_model.values() for part in parts for name in part.assessors}
     names = [name for name in group_assessors if name in scored_assessors]
     inputs = RejectionFigureInputs(

@@ -70,7 +70,7 @@ def summarise_assessors(
     `measures` is a frame MEASURES; `assessors` are those of the training group that are shown.
     """
     rows = measures.filter(
-        pl.col("group") == group.group,
+        pl.col("group") == group.group_id,
         pl.col("benchmark") == EVERY,
         pl.col("n_responses") > 0,
         pl.col("assessor").is_in(assessors),
@@ -129,7 +129,7 @@ def format_summary(
         parts.append("No results for this training group.")
     else:
         parts.append("\n".join(_LEGEND))
-    if notes := note_excluded_domains(measures.filter(pl.col("group") == group.group)):
+    if notes := note_excluded_domains(measures.filter(pl.col("group") == group.group_id)):
         parts.append("\n".join(notes))
     return "\n\n".join(parts) + "\n"
 
@@ -160,9 +160,9 @@ def write_report(
     """
     rows = read_by_owner(MEASURES, measures, {"model": models})
     group = find_training_group(settings["groups"], settings["headline_group"])
-    assessors = settings["assessors"][group.group]
+    assessors = settings["assessors"][group.group_id]
     accuracies = settings["accuracies"]
-    group_rows = rows.filter(pl.col("group") == group.group)
+    group_rows = rows.filter(pl.col("group") == group.group_id)
     save_report(
         __file__,
         page,

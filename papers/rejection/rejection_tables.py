@@ -61,7 +61,7 @@ def table_auarc(inputs: RejectionTableInputs) -> Table:
     titles: dict[str, None] = {}
     for group in groups:
         group_rows = inputs.measures.filter(
-            pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
+            pl.col("group") == group.group_id, pl.col("assessor").is_in(inputs.assessors[group.group_id])
         )
         for domain_columns, cells in _iterate_domains(group_rows):
             areas = {}
@@ -103,7 +103,7 @@ def table_coverage(
     """
     group = find_training_group(inputs.groups, inputs.headline_group)
     group_rows = inputs.measures.filter(
-        pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
+        pl.col("group") == group.group_id, pl.col("assessor").is_in(inputs.assessors[group.group_id])
     )
     keys, rows = ["Model", "Questions", "Domain", "Assessor", "Accuracy at least"], []
     numbers = ["Threshold", "Kept", "Accuracy of kept", "from", "to", "Coverage", "coverage from", "coverage to"]
@@ -150,7 +150,7 @@ def table_areas(inputs: RejectionTableInputs) -> Table:
     """Tabulate AUARC and PRR by model, domain and assessor, for the headline training group."""
     group = find_training_group(inputs.groups, inputs.headline_group)
     group_rows = inputs.measures.filter(
-        pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
+        pl.col("group") == group.group_id, pl.col("assessor").is_in(inputs.assessors[group.group_id])
     )
     keys, rows = ["Model", "Questions", "Domain", "Assessor"], []
     numbers = ["Responses", "Accuracy", "AUARC", "from", "to", "PRR"]
@@ -222,9 +222,11 @@ def table_best_pairs(
     rows, groups = [], [find_training_group(inputs.groups, name) for name in inputs.groups]
     for group in groups:
         for role, title in DISTRIBUTIONS.items():
-            pairs = inputs.measures.filter(group=group.group, role=role, benchmark=EVERY)
+            pairs = inputs.measures.filter(group=group.group_id, role=role, benchmark=EVERY)
             for accuracy in inputs.accuracies:
-                for rank, pair in enumerate(rank_pairs(pairs, inputs.assessors[group.group], accuracy, inputs.best), 1):
+                for rank, pair in enumerate(
+                    rank_pairs(pairs, inputs.assessors[group.group_id], accuracy, inputs.best), 1
+                ):
                     row = {
                         "Training group": group.title,
                         "Questions": title,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-# Sets of domains over which AEE and rho are computed, the headline first.
+# Sets of domains over which AEE and rho are computed, with their headings; the one shown at the top is first.
 SCOPES: dict[str, str] = {"held_out": "unseen", "all": "all"}
 SCOPE_NOTE = "unseen: domains outside the training group; all: also those of the group, on their test split."
 ROLES: dict[str, str] = {"training": "training", "held_out": "unseen"}
@@ -37,13 +37,13 @@ class TrainingGroup:
     """A named training group: its name as shown, its id as in all frames, and the estimator shown for it."""
 
     title: str
-    group: str
+    group_id: str
     estimator: str
 
     @property
     def benchmarks(self) -> str:
         """The group's benchmarks as text, `gsm8k, math`."""
-        return format_group(self.group)
+        return format_group(self.group_id)
 
 
 def find_training_group(groups: Groups, name: str) -> TrainingGroup:
@@ -67,7 +67,7 @@ def list_main_groups(groups: Groups, names: Sequence[str]) -> list[TrainingGroup
 
 
 def list_further_groups(groups: Groups, names: Sequence[str]) -> list[TrainingGroup]:
-    """The named groups without these `names`."""
+    """The named groups except those with these `names`."""
     return [find_training_group(groups, name) for name in groups if name not in names]
 
 

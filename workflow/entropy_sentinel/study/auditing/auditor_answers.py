@@ -107,6 +107,7 @@ def _keep_replaced(replaced: Answers, new_answers: Answers, path: Path) -> None:
 
 
 def _write_csv(rows: Iterable[Sequence[object]], path: Path) -> None:
+    """Write the rows, of which the first is the heading, in one step."""
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
     write_whole(path, text.getvalue())

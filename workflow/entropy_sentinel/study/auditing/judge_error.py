@@ -115,6 +115,7 @@ def _estimate_kappa(judged: pl.DataFrame) -> Interval:
     scale = weighted_sample_size(judged["weight"]) / _sum_series(judged["weight"])
 
     def count_answers(verdict: str) -> list[float]:
+        """The scaled numbers of people's answers, correct and incorrect, for a verdict of the judge."""
         rows = judged.filter(verdict=verdict)
         return [_sum_series(rows.filter(answer=answer)["weight"]) * scale for answer in _VERDICTS]
 
@@ -161,7 +162,9 @@ def _list_domain_rows(
     These rates are assumed to be the same in all domains. `labelled` are the strata of the judge's labels,
     `called_correct` and `called_incorrect` the audited responses that people call correct and incorrect.
     """
-    sensitivity, specificity = _count_agreements(called_correct), _count_agreements(called_incorrect)
+    # Each as its counts: the judge agrees with people on so many of so many responses.
+    sensitivity = _count_agreements(called_correct)
+    specificity = _count_agreements(called_incorrect)
     domains = labelled.sort("model", "benchmark").group_by("model", "benchmark", maintain_order=True)
     for (model, benchmark), part in domains:
         n = int(part["n"].sum())

@@ -60,7 +60,8 @@ def command(
 
     config, judge = _load_judge(configfile, judge)
     call = _quote_command(configfile, config, judge)
-    answers_path, sample_path = get_answers_path(config.study, judge), get_sample_path(config.study, judge)
+    answers_path = get_answers_path(config.study, judge)
+    sample_path = get_sample_path(config.study, judge)
     inputs: list[str | Path] = [
         BASE,
         *configfile,

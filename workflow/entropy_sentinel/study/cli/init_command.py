@@ -154,5 +154,6 @@ def _draft_from_log(study: Path, log: list[str], by: str, labels: list[str], sco
 
 
 def _format_columns(names: str | tuple[str, ...]) -> str:
+    """One or several names of columns in quotes, separated by commas."""
     columns = [names] if isinstance(names, str) else names
     return ", ".join(f"'{name}'" for name in columns)

@@ -54,9 +54,10 @@ class ModelFiles:
 
     def find_benchmark_files(self, benchmark: str) -> ResponseFiles:
         """The files of one benchmark; raises InputError if it has no traces yet."""
-        traces, labels = self.generations.format(benchmark=benchmark), self.labels.format(benchmark=benchmark)
+        traces = self.generations.format(benchmark=benchmark)
         if not Path(traces).is_file():
             raise InputError(f"{traces}: does not exist; build it with: snakemake generations")
+        labels = self.labels.format(benchmark=benchmark)
         existing_labels = labels if Path(labels).is_file() else None
         return ResponseFiles(self.items.format(benchmark=benchmark), traces, existing_labels, self.scores)
 

@@ -26,11 +26,14 @@ def complete_config(config: Config) -> Config:
     sizes, more_lines = _select_sizes(config)
     lines += more_lines
     _check_training(config, has_groups=bool(groups or sizes), lines=lines)
-    config = config.model_copy(update={"run": config.run.model_copy(update={"groups": groups, "sizes": sizes})})
+    run = config.run.model_copy(update={"groups": groups, "sizes": sizes})
+    config = config.model_copy(update={"run": run})
+    # Analyses depend on the groups that are left.
     analyses, more_lines = _select_analyses(config, _collect_names(config))
     lines += more_lines
-    update = {"run": config.run.model_copy(update={"analyses": list(analyses)})}
-    config = config.model_copy(update=update | {"analyses": config.analyses.model_copy(update=analyses)})
+    run = run.model_copy(update={"analyses": list(analyses)})
+    sections = config.analyses.model_copy(update=analyses)
+    config = config.model_copy(update={"run": run, "analyses": sections})
     config._left_out = [*lines, *_describe_unaskable(config)]
     return config
 

@@ -141,7 +141,8 @@ def describe_unversioned_kinds(config: Config) -> list[str]:
     lines = []
     for kind, effect in kinds.items():
         if lacks_version(kind):
-            name, line = f"{kind.__module__}.{kind.__qualname__}", "VERSION: ClassVar[int] = 1"
+            name = f"{kind.__module__}.{kind.__qualname__}"
+            line = "VERSION: ClassVar[int] = 1"
             lines.append(f"{effect}, because {name} has no VERSION; write `{line}`, and raise it when results change")
     return lines
 
@@ -215,7 +216,10 @@ def build_study_schema() -> str:
 
 
 def _make_partial(schema: Any, definitions: dict[str, Any]) -> Any:
-    """A copy of the JSON schema without `required`, and with each `oneOf` (kinds of a section) as one object."""
+    """A copy of the JSON schema without `required`, and with each `oneOf` (kinds of a section) as one object.
+
+    A config file may set only some of the keys of a section, because it is merged over others.
+    """
     if isinstance(schema, list):
         return [_make_partial(part, definitions) for part in schema]
     if not isinstance(schema, dict):

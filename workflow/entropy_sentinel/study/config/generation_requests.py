@@ -30,14 +30,18 @@ from entropy_sentinel.study.semantic_clustering.backend_settings import TextMode
 
 
 def generation_settings(config: Config, model: str, benchmark: str) -> GenerationSettings:
-    """The settings that a model's traces on a benchmark depend on, besides the items."""
+    """The settings that a model's traces on a benchmark depend on, besides the items.
+
+    SourceSettings for imported traces, else AskedSettings.
+    """
     settings = config.models[model]
     job: JobSettings = {"version": GENERATION_VERSION, "model": model, "benchmark": benchmark}
     # What identifies the model: its weights, or its name behind an API.
     identity = {**settings.engine_settings()}
     if settings.VERSION > 1:  # the first one is not in job settings, because traces older than this key lack it
         identity["kind_version"] = settings.VERSION
-    if source := settings.file(benchmark):
+    source = settings.file(benchmark)
+    if source:
         import_settings = {
             **job,
             "engine": "source",
@@ -57,8 +61,9 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
 
 
 def _build_request_settings(config: Config, model: str, settings: Model) -> AskingSettings:
-    """The settings of requests to a model."""
+    """The settings of requests to a model; `settings` is the model's section."""
     loading = settings.loading_settings()
+    # Not a key if it is false, because traces of earlier releases lack the key.
     kept: KeptSettings = {"keep_top_tokens": True} if config.generation.keep_top_tokens else {}
     return {
         **prompt_settings(config, model),
@@ -91,6 +96,7 @@ def prompt_settings(config: Config, model: str) -> PromptSettings:
     settings: PromptSettings = {"prompt": name, "prompt_version": prompt.version}
     if variables:
         settings["prompt_variables"] = {key: str(value) for key, value in variables.items()}
+    # Jobs know the texts of the package's prompts.
     return settings if name in PROMPTS else {**settings, **prompt.template}
 
 
@@ -147,9 +153,11 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
     """
     requery = FAMILIES[family].requery
     assert requery is not None  # only such families have a pass
-    if source := find_imported_pass(config, family, model, benchmark):
+    source = find_imported_pass(config, family, model, benchmark)
+    if source:
         respondent: dict[str, Any] = {"source": source}
     else:
+        # The model with the same weights that is asked, with facts about a server that it does not report.
         name = config.models[model].same_as or model
         facts = config.models[name].unreported_facts()
         respondent = {"asked_with": {**generation_settings(config, name, benchmark), **facts}}
@@ -160,7 +168,9 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
         "settings": family_settings(config, family),
     }
     reason = config.explain_unaskable(family, model)
-    return settings | {"unaskable": reason} if reason else settings
+    if reason:
+        settings["unaskable"] = reason  # all signals of the family are null
+    return settings
 
 
 def family_settings(config: Config, family: str) -> dict[str, Any]:
@@ -189,7 +199,8 @@ def comparing_settings(config: Config, family: str) -> dict[str, Any]:
 def server_settings(config: Config) -> dict[str, dict[str, Any]]:
     """The addresses and limits of the servers of models and judges, by their keys in the config.
 
-    Results do not depend on them.
+    The keys are such as `models.NAME.api` and `judges.NAME`; `ledger` is the file with the costs of calls. Results do
+    not depend on them.
     """
     servers: dict[str, dict[str, Any]] = {}
     for name, model in config.models.items():

@@ -73,14 +73,15 @@ def list_kept_estimators(config: Config, names: Iterable[str] | None = None) -> 
 
 
 def map_group_files(config: Config) -> dict[str, str]:
-    """The ids of all training groups by the names of their files, the wildcard `{group}`."""
+    """The ids of all training groups by the stems of their files, which are the values of the wildcard `{group}`."""
     return {group_file(group): group for group in training_groups(config)}
 
 
 def list_judge_groups(config: Config, judge: str) -> list[str]:
     """The file names of the training groups that are estimated with a judge's labels.
 
-    All groups if an analysis of these labels reads all; else the shown groups, if an analysis reads these.
+    All groups if an analysis of these labels reads all; else those of `find_report_groups`, if an analysis reads these;
+    else none.
     """
     read = {section.READS for section in config.enabled_analyses.values() if section.uses_judge(judge)}
     if Reads.ALL in read:
@@ -96,7 +97,10 @@ def find_first_group(config: Config) -> str | None:
 
 
 def find_report_groups(config: Config) -> dict[str, Group]:
-    """The named training groups; if none is run, the first training group under its id, or nothing."""
+    """The training groups that pages show, by name: the named ones, or else the first one of run.sizes by its id.
+
+    Empty if there is no training group.
+    """
     group = find_first_group(config)
     if config.run.groups or group is None:
         return {name: config.groups[name] for name in config.run.groups}

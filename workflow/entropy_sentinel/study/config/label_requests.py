@@ -77,7 +77,7 @@ def find_benchmark_judges(config: Config) -> dict[str, str]:
 
 def find_paid_judges(config: Config) -> dict[str, list[str]]:
     """The judges behind servers, whose calls are paid, each with the judges of `run.judges` that are or combine it."""
-    users_by_judge: dict[str, list[str]] = {}
+    users_by_judge: dict[str, list[str]] = {}  # the judges of run.judges by paid judge
     if not config.reads_labels:
         return users_by_judge
     for judge, benchmark in product(config.run.judges, config.run.benchmarks):

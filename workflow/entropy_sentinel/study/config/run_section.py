@@ -30,6 +30,7 @@ class SweepSize(Settings):
 
 
 def _check_distinct_sizes(sizes: list[SweepSize]) -> list[SweepSize]:
+    """The sizes, unchanged; raises ValueError if one occurs twice."""
     values = [sweep.size for sweep in sizes]
     for size in values:
         if values.count(size) > 1:
@@ -166,8 +167,10 @@ def check_asking(
 def _find_unset_key(models: Mapping[str, Model], model: str, family: str) -> str | None:
     """The error about a key that the config must still set for a model before it can be asked; None without one."""
     requery = FAMILIES[family].requery
-    for key in requery.needed_of_servers if requery else ():
-        if models[model].server is not None and models[model].unreported_facts().get(key) is None:
+    if requery is None or models[model].server is None:
+        return None
+    for key in requery.needed_of_servers:
+        if models[model].unreported_facts().get(key) is None:
             return f"models.{model}.{key} is not set, and servers do not report it; set it"
     return None
 

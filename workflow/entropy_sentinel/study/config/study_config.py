@@ -181,6 +181,7 @@ class Config(Settings):
     @model_validator(mode="before")
     @classmethod
     def _write_out_variants(cls, data: Any) -> Any:
+        """Give each model of the raw config the keys of the model that it extends; other types are refused later."""
         if isinstance(data, Mapping) and isinstance(data.get("models"), Mapping):
             return {**data, "models": extend_models(data["models"])}
         return data

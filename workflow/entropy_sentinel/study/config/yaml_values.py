@@ -12,6 +12,7 @@ import yaml
 from entropy_sentinel.core.errors import ConfigError
 
 _LARGEST = 2**63
+# Surrogates, which UTF-8 cannot encode, and the null character.
 _UNSTORABLE = re.compile("[\ud800-\udfff\0]")
 NESTING_PROBLEM = "values are nested too deeply, or one contains itself by an alias (*name)"
 
@@ -64,6 +65,7 @@ def _walk_values(value: Any, where: str) -> Iterator[tuple[str, str]]:
 def _find_problem(value: Any) -> str | None:
     """The error about a single value; None if it is valid."""
     if isinstance(value, str):
+        # Printable text has no such characters, and is recognised faster.
         if value.isprintable() or not _UNSTORABLE.search(value):
             return None
         return "must be text without half characters (\\ud800 to \\udfff) and \\0"

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def analyses() -> "dict[str, type[Analysis]]":
-    """The analysis."""
+    """The class of the config's section, by the name of the analysis."""
     from entropy_sentinel.study.analyses.accuracy.accuracy_settings import Accuracy
 
     return {"accuracy": Accuracy}

@@ -100,7 +100,9 @@ def describe_savings(labels: Provenance) -> list[str]:
 
     `labels` are the provenances of files LABELS.
     """
-    n_asked, n_responses = Counter[str](), Counter[str]()
+    # By member.
+    n_asked = Counter[str]()
+    n_responses = Counter[str]()
     for entry in labels:
         asked = {judge: counts["asked"] for judge, counts in entry.get("counts", {}).items()}
         n_asked.update(asked)
@@ -160,7 +162,7 @@ class Study:
         return [*(gap.text for gap in self.unjudged), *describe_failures(self.sweep, self.validations)]
 
     def machine_summary(self, label: str, default: str) -> dict[str, Any]:
-        """The summary for programs."""
+        """The summary for programs; `label` is the study's, `default` the name of the paper's default estimator."""
         return build_machine_summary(
             label,
             self.validations,
@@ -227,7 +229,7 @@ class AccuracyReportSettings(ExhibitSettings):
 def write_report(
     files: AccuracyReportFiles, settings: AccuracyReportSettings, page: str, summary: str, machine: str
 ) -> None:
-    """Write the page, the summary, and the summary for programs, `machine`."""
+    """Write the HTML page, the text `summary` for the terminal, and the JSON summary for programs, `machine`."""
     study = Study(
         estimates=read_all(ESTIMATES, files["estimates"]),
         sweep=SWEEP.read(files["sweep"]),

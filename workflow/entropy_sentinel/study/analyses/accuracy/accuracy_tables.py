@@ -47,9 +47,9 @@ from entropy_sentinel.study.analyses.accuracy.published_comparison import compar
 from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     MEASURES,
     drop_small_rho,
+    get_nulls_last_key,
     list_distinct,
     list_null_notes,
-    sort_nulls_last,
 )
 from entropy_sentinel.study.analyses.display_names import ROLES, SCOPE_NOTE, ExhibitSettings, list_training_groups
 
@@ -85,6 +85,7 @@ def table_validation(inputs: AccuracyTableInputs) -> Table:
 
 
 def _make_domain_row(model: str, domain: DomainResult) -> dict[str, Any]:
+    """The cells of a domain by heading; "Interval" says what it is based on, or why there is no estimate."""
     return {
         "Model": model,
         "Domain": domain.domain,
@@ -104,7 +105,7 @@ def table_methods(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the AEE of every method over each model's labelled domains, the smallest first, with its intervals."""
     rows = []
     for validation in inputs.validations:
-        for method in sorted(validation.methods, key=lambda method: sort_nulls_last(method.aee)):
+        for method in sorted(validation.methods, key=lambda method: get_nulls_last_key(method.aee)):
             rows.append({"Model": validation.model} | _make_method_row(method, validation.recommended))
     return Table(
         "AEE over the labelled domains, the smallest first.",
@@ -185,7 +186,7 @@ def table_estimates(inputs: AccuracyTableInputs) -> Table:
     """
     groups = list_training_groups(inputs.groups)
     titles = pl.DataFrame(
-        [(group.group, group.estimator, group.title) for group in groups],
+        [(group.group_id, group.estimator, group.title) for group in groups],
         schema={"group": pl.String, "estimator": pl.String, "title": pl.String},
         orient="row",
     )
@@ -252,7 +253,7 @@ def table_recommended(inputs: AccuracyTableInputs) -> Table:
     # The sets of training groups, a row for each: the condition on rows of the sweep by heading.
     conditions: dict[str, pl.Expr] = {}
     for group in list_training_groups(inputs.groups):
-        conditions[group.title] = pl.col("group") == group.group
+        conditions[group.title] = pl.col("group") == group.group_id
     for k in sorted(set(unseen["k"])):
         conditions[f"all of size {k}"] = pl.col("k") == k
     rows = []
@@ -277,7 +278,7 @@ def table_recommended(inputs: AccuracyTableInputs) -> Table:
 
 def table_repeats(inputs: AccuracyTableInputs) -> Table:
     """Tabulate median and range over seeds of AEE and rho on unseen domains, by model, named group and estimator."""
-    titles = {group.group: group.title for group in list_training_groups(inputs.groups)}
+    titles = {group.group_id: group.title for group in list_training_groups(inputs.groups)}
     unseen = drop_small_rho(inputs.repeats.filter(pl.col("scope") == "held_out"))
     rows = []
     for (model, group, estimator), part in unseen.group_by("model", "group", "estimator", maintain_order=True):

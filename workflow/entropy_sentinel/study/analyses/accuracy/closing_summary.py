@@ -38,6 +38,7 @@ class UnjudgedBenchmark:
         cause = self.reason if self.n_reason == self.n else f"{self.n_reason} times {self.reason}"
         problem = f"{self.judge} gave no label to any of {self.n} responses ({cause})"
         if self.is_fitting:
+            # Another judge would not help; the responses may show why.
             remedy = f"look at them with `entropy-sentinel show {self.model} {self.benchmark}`"
         else:
             kind = f"of kind {self.fitting}" if self.fitting else "that suits its references"

@@ -92,7 +92,8 @@ def select_other_auroc(inputs: AccuracyTableInputs) -> pl.DataFrame:
 
 def _sort_auroc(auroc: pl.DataFrame) -> pl.DataFrame:
     """The non-null AUROCs of the paper's features, by model and then in the order of the features' catalogue."""
-    models, features = list_distinct(auroc, "model"), list(CATALOGUE)
+    models = list_distinct(auroc, "model")
+    features = list(CATALOGUE)
     feature_rows = auroc.filter(pl.col("feature").is_in(features))
     rows = feature_rows.sort(pl.col("model").cast(pl.Enum(models)), pl.col("feature").cast(pl.Enum(features)))
     return rows.select("model", "benchmark", "auroc", statistic="feature").drop_nulls("auroc")

@@ -40,14 +40,14 @@ class Score:
 
     @property
     def headline_rho(self) -> float | None:
-        """rho, or null if it is over too few domains for a headline."""
+        """rho, or None if it is over fewer than FEWEST_FOR_RHO domains, too few to show it at the top."""
         return self.rho if self.n_domains >= FEWEST_FOR_RHO else None
 
     @property
     def rho_text(self) -> str:
-        """rho, with the number of domains if they are too few for a headline."""
-        few = self.rho is not None and self.headline_rho is None
-        return format_number(self.rho) + (f" over {self.n_domains} domains" if few else "")
+        """rho as text, with the number of domains if they are fewer than FEWEST_FOR_RHO."""
+        is_over_few = self.rho is not None and self.headline_rho is None
+        return format_number(self.rho) + (f" over {self.n_domains} domains" if is_over_few else "")
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,15 @@ class Headline:
     @property
     def simple_is_better(self) -> bool | None:
         """Whether the best simple estimator has the lower AEE on unseen domains; null if one of the two is missing."""
-        score, simple = self.scores.get("held_out"), self.simple_scores.get("held_out")
-        if score is None or score.aee is None or simple is None or simple.aee is None:
+        group_score = self.scores.get("held_out")
+        simple_score = self.simple_scores.get("held_out")
+        if group_score is None or group_score.aee is None or simple_score is None or simple_score.aee is None:
             return None
-        return simple.aee < score.aee - _AEE_TOLERANCE
+        return simple_score.aee < group_score.aee - _AEE_TOLERANCE
 
     @property
     def against_simple(self) -> str:
-        """One sentence: whether a simple estimator does better than the group's own."""
+        """One sentence: whether a simple estimator does better than the one that the config sets for the group."""
         if self.simple is None:
             return "No simple estimator was run."
         simple = self.simple_scores["held_out"]
@@ -108,17 +109,17 @@ def build_headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: Trainin
 
     `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP.
     """
-    group_sweep = sweep.filter(pl.col("group") == group.group)
+    group_sweep = sweep.filter(pl.col("group") == group.group_id)
     results = []
     for model in group_sweep["model"].unique(maintain_order=True):
         is_model = pl.col("model") == model
-        rows = estimates.filter(pl.col("group") == group.group, is_model)
+        rows = estimates.filter(pl.col("group") == group.group_id, is_model)
         results.append(_build_headline(model, rows, group_sweep.filter(is_model), group.estimator))
     return results
 
 
 def describe_comparison(headlines: Sequence[Headline]) -> str:
-    """A sentence with the number of models for which a simple estimator beats the group's own."""
+    """A sentence with the number of models for which a simple estimator beats that of the training group."""
     is_better_by_model = [headline.simple_is_better for headline in headlines]
     n_better, n_worse = is_better_by_model.count(True), is_better_by_model.count(False)
     if not n_better + n_worse:

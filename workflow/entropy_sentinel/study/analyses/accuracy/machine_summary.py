@@ -60,7 +60,7 @@ def build_machine_summary(
         "level": LEVEL,
         "training_group": {
             "title": group.title,
-            "benchmarks": group.group.split("+"),
+            "benchmarks": group.group_id.split("+"),
             "estimator": group.estimator,
         },
         "models": models,

@@ -174,7 +174,7 @@ def _name_estimator(name: str) -> str:
 
 
 def arrange_methods(table: Table, settings: PaperSettings) -> list[PaperTable]:
-    """Table 3: the default and the baselines, medians over models."""
+    """Table 3: the default estimator and the baselines, medians over models."""
     default: list[Sequence[str]] = []
     baselines: list[Sequence[str]] = []
     methods = _filter_methods(table.frame, "Estimator").sort("Median AEE, all", nulls_last=True, maintain_order=True)
@@ -264,7 +264,7 @@ def arrange_design(table: Table, settings: PaperSettings) -> list[PaperTable]:
 
 
 def arrange_methods_by_model(table: Table, settings: PaperSettings) -> list[PaperTable]:
-    """Table 8: the default and the baselines by model, rho above AEE, in the paper's order."""
+    """Table 8: the default estimator and the baselines by model, rho above AEE, in the paper's order."""
     frame = table.frame
     names = [_DEFAULT, *map(estimator_title, BASELINES)]
     paper_methods = [name for name in names if name in frame.columns]

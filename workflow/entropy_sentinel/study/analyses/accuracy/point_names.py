@@ -101,15 +101,16 @@ def _compute_place_costs(
     point's index among `markers`. `frame` is the box of the axes.
     """
     areas = np.prod(places[:, 2:] - places[:, :2], axis=1)
+    areas_outside = areas - _compute_overlaps(places, frame[None])[:, 0]
     other_markers = np.delete(markers, point, axis=0)
     crossed = [_CROSSING * _find_crossings(box, pixel, other_markers).sum() for box in places]
     distances = np.repeat(_DISTANCES, len(_DIRECTIONS))
     costs: np.ndarray = (
         _PER_PIXEL * distances
-        + _OUTSIDE * (areas - _compute_overlaps(places, frame[None])[:, 0])
+        + _OUTSIDE * areas_outside
         + _OVER_MARKER * _compute_overlaps(places, markers).sum(axis=1)
         + _OVER_BAR * _compute_overlaps(places, bars).sum(axis=1)
-        + np.where(distances > _LINE_DISTANCE, crossed, 0)
+        + np.where(distances > _LINE_DISTANCE, crossed, 0)  # only far names have a line
     )
     return costs
 
@@ -154,7 +155,9 @@ def _count_crossed_lines(name: int, places: Sequence[np.ndarray], pixels: np.nda
     """The number of other names' lines that each place of a name covers, (n_places,)."""
     crossings = np.zeros(len(places[name]))
     for neighbour, neighbour_boxes in enumerate(places):
-        if neighbour != name and _DISTANCES[chosen[neighbour] // len(_DIRECTIONS)] > _LINE_DISTANCE:
+        # Places are ordered by distance, and then by direction. Only far names have a line.
+        distance = _DISTANCES[chosen[neighbour] // len(_DIRECTIONS)]
+        if neighbour != name and distance > _LINE_DISTANCE:
             crossings += _find_crossings(neighbour_boxes[chosen[neighbour]], pixels[neighbour], places[name])
     return crossings
 

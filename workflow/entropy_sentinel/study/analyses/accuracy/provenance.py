@@ -37,6 +37,7 @@ def collect_origins(provenance: Provenance, by: str) -> Origins:
 
     `by` is the key, `model` or `benchmark`, that every dict has. Settings empty everywhere are left out.
     """
+    # The settings of each file, by model or benchmark; and all keys in the order in which they first occur.
     by_name: dict[str, list[dict[str, str]]] = {}
     keys: dict[str, None] = {}
     for file in provenance:
@@ -45,14 +46,16 @@ def collect_origins(provenance: Provenance, by: str) -> Origins:
         keys |= dict.fromkeys(settings)
     shared: list[tuple[str, str]] = []
     conflicts: list[str] = []
-    headings, rows = [_format_key(by)], [[name] for name in by_name]
+    headings = [_format_key(by)]
+    rows = [[name] for name in by_name]
     for key in keys:
         if key in _FILE_FACTS:
             continue
         # A list per model or benchmark: the distinct values in its files.
         values = [list(dict.fromkeys(settings.get(key, "") for settings in files)) for files in by_name.values()]
         if all(distinct == values[0] for distinct in values):
-            if text := " / ".join(values[0]):
+            text = " / ".join(values[0])
+            if text:
                 shared.append((_format_key(key), text))
         else:
             headings.append(_format_key(key))
@@ -64,7 +67,7 @@ def collect_origins(provenance: Provenance, by: str) -> Origins:
 
 
 def _describe_conflicts(key: str, values: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield a line for each model or benchmark with several values; `values` has the distinct ones by its name."""
+    """Yield a line for each model or benchmark with several values; `values` has the distinct ones by name."""
     for name, distinct in values.items():
         if len(distinct) > 1:
             different = ", ".join(value or "empty" for value in distinct)

@@ -58,7 +58,8 @@ def describe_basis(generations: Provenance, labels: Provenance) -> str:
 
     `generations` and `labels` are the provenances of all its files of these stages.
     """
-    models, engines = {}, set()
+    models: dict[str, str] = {}
+    engines: set[str] = set()
     for entry in generations:
         models[entry["model"]] = f"{entry['model']} ({_describe_weights(entry)})"
         engines.add(f"{entry.get('engine')} {entry.get('engine_version') or ''}".strip())

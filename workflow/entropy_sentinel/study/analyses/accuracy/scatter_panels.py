@@ -84,18 +84,20 @@ def _draw_figure(panels: Sequence[ModelPanel], legend_title: str, style: Style, 
     all_axes = figure.subplots(rows, columns, squeeze=False).flatten()
     for axes in all_axes[len(panels) :]:
         axes.remove()
-    limits = _find_limits(panels)
+    start, end, has_strip = _find_limits(panels)
     for axes, panel in zip(all_axes, panels, strict=False):
-        _draw_frame(axes, panel, *limits, style)
+        _draw_frame(axes, panel, start, end, has_strip=has_strip, style=style)
         size = style.points(10)
         axes.set_title(wrap_text(panel.title, size, width - style.points(_BESIDE_TITLE)), fontsize=size)
+    # The lowest panel of each column has the label of x, the first one of each row that of y.
     for axes in all_axes[len(panels) - columns : len(panels)]:
         axes.set_xlabel("True accuracy")
     for axes in all_axes[::columns]:
         axes.set_ylabel("Estimated accuracy")
     legend = _draw_legend(figure, collect_legend(all_axes[: len(panels)]), legend_title, style, narrow=width == _NARROW)
-    least = style.points(_LEGEND)
-    figure.set_figheight(style.height(height + max(0.0, legend.get_window_extent().height / figure.dpi - least)))
+    # `height` has room for a legend of one row.
+    missing_height = max(0.0, legend.get_window_extent().height / figure.dpi - style.points(_LEGEND))
+    figure.set_figheight(style.height(height + missing_height))
     figure.draw_without_rendering()  # settles the layout, which the places of the names depend on
     for axes, panel in zip(all_axes, panels, strict=False):
         size = style.points(9 if columns == 1 else 7.5)
@@ -118,6 +120,7 @@ def _draw_legend(figure: Figure, entries: Mapping[str, Artist], title: str, styl
 
 
 def _count_legend_columns(n_entries: int, narrow: bool) -> int:
+    """The preferred number of columns of a legend."""
     if narrow:
         return 1 if n_entries <= 4 else 2
     if n_entries > 4:
@@ -199,7 +202,7 @@ def _draw_headlines(headlines: Sequence[Headline], group: TrainingGroup, style: 
         title = _write_title(headline, is_single=len(headlines) == 1, style=style)
         draw = partial(_draw_points, headline=headline, style=style)
         panels.append(ModelPanel(title, draw, _list_named_points(headline, style)))
-    trained = f"Estimator trained on {', '.join(map(style.benchmark, group.group.split('+')))}"
+    trained = f"Estimator trained on {', '.join(map(style.benchmark, group.group_id.split('+')))}"
     caption = _write_caption(headlines)
     if not style.annotated:
         # The caption says what titles and legend do not.
@@ -271,6 +274,7 @@ def _list_unlabelled_points(headline: Headline) -> dict[str, tuple[float, float]
 
 
 def _write_caption(headlines: Sequence[Headline]) -> str:
+    """The caption of a figure with a panel for each headline."""
     has_unlabelled = any(_list_unlabelled_points(headline) for headline in headlines)
     return (
         "Benchmarks used for training (orange squares, by their test split) and unseen domains (blue circles). "
@@ -332,7 +336,8 @@ def _draw_validation(axes: Axes, validation: ModelValidation) -> None:
         points = _list_estimated(domains)
         if not points:
             continue
-        x, y = [point.x for point in points], [point.y for point in points]
+        x = [point.x for point in points]
+        y = [point.y for point in points]
         lower_lengths = [point.y - point.lower for point in points]
         upper_lengths = [point.upper - point.y for point in points]
         axes.errorbar(x, y, yerr=[lower_lengths, upper_lengths], ecolor=marker_style["color"], clip_on=False, **_BAR)
@@ -347,9 +352,11 @@ def _group_labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[Doma
     if validation.new_groups is None:
         yield validation.left_out, _LABELLED_STYLE, "labelled domain, left out"
         return
-    benchmarks = {domain.domain: str(domain.group) for domain in validation.new_groups.domains}
-    for name, marker_style in zip(sorted(set(benchmarks.values())), cycle(_BENCHMARK_STYLES), strict=False):
-        yield [domain for domain in validation.left_out if benchmarks[domain.domain] == name], marker_style, name
+    benchmark_by_domain = {domain.domain: str(domain.group) for domain in validation.new_groups.domains}
+    benchmarks = sorted(set(benchmark_by_domain.values()))
+    for benchmark, marker_style in zip(benchmarks, cycle(_BENCHMARK_STYLES), strict=False):
+        domains = [domain for domain in validation.left_out if benchmark_by_domain[domain.domain] == benchmark]
+        yield domains, marker_style, benchmark
 
 
 def _list_validation_points(validation: ModelValidation) -> dict[str, tuple[float, float]]:
@@ -386,6 +393,7 @@ def _list_estimated(domains: Iterable[DomainResult]) -> list[_Point]:
 
 
 def _write_validation_caption(validations: Sequence[ModelValidation]) -> str:
+    """The caption of a figure with a panel for each model's validation."""
     has_unlabelled = any(validation.unlabelled for validation in validations)
     has_kinds = any(validation.new_groups for validation in validations)
     each = "Each kind of question of a benchmark" if has_kinds else "Each labelled domain (blue circles)"

@@ -52,7 +52,8 @@ def find_gaps(domains: pl.DataFrame) -> list[dict[str, Any]]:
     """
     rows = []
     for row in domains.filter(pl.col("n_responses") > 0).iter_rows(named=True):
-        reasons, n = json.loads(row["reasons"]), row["n_responses"]
+        n = row["n_responses"]
+        reasons = json.loads(row["reasons"])  # counts by reason
         shares = {
             "unlabelled": (row["n_unlabelled"] - reasons.pop(NO_REFERENCE, 0)) / n,
             "featureless": row["n_featureless"] / n,
@@ -131,7 +132,7 @@ def write_advice(domains: pl.DataFrame, validations: Collection[ModelValidation]
         accuracies = {
             name: (accuracy, n) for name, accuracy, n in rows["benchmark", "accuracy", "n_responses"].iter_rows()
         }
-        advice.append(_advise_on_domains(model, f"{title} ({group.benchmarks})", group.group.split("+"), accuracies))
+        advice.append(_advise_on_domains(model, f"{title} ({group.benchmarks})", group.group_id.split("+"), accuracies))
         extended = dict(accuracies)
         for domain in validation.unlabelled:
             if domain.estimated is not None:

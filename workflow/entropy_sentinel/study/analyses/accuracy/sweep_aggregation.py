@@ -49,8 +49,8 @@ def compute_spread(values: pl.Series) -> tuple[float | None, float | None]:
     return median_value(present), interquartile_range(present) if len(present) >= _FEWEST_FOR_IQR else None
 
 
-def sort_nulls_last(error: float | None) -> tuple[bool, float]:
-    """The key that sorts the smallest error first, and nulls last."""
+def get_nulls_last_key(error: float | None) -> tuple[bool, float]:
+    """The key by which `sorted` puts the smallest error first, and nulls last."""
     return error is None, error or 0.0
 
 
@@ -67,7 +67,7 @@ def list_distinct(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def drop_small_rho(sweep: pl.DataFrame) -> pl.DataFrame:
-    """The sweep with rho null, and its reason, in rows over fewer than FEWEST_FOR_RHO domains."""
+    """The sweep with rho null, and its reason, in rows over fewer than FEWEST_FOR_RHO domains, too few to show it."""
     small = (pl.col("n_domains") < FEWEST_FOR_RHO) & pl.col("rho").is_not_null()
     reason = pl.format(f"only {{}} domains, but a headline needs {FEWEST_FOR_RHO} (see sweep.parquet)", "n_domains")
     return sweep.with_columns(rho=pl.when(~small).then("rho"), reason=pl.when(small).then(reason).otherwise("reason"))
@@ -85,7 +85,7 @@ def select_simple_estimators(sweep: pl.DataFrame, group: TrainingGroup) -> tuple
     Simple estimators are those outside the 48 configurations: first the paper's nine baselines in the order of its
     Table 8, then any others that were run, in the order of the catalogue.
     """
-    rows = sweep.filter(pl.col("group") == group.group)
+    rows = sweep.filter(pl.col("group") == group.group_id)
     run_estimators = sort_estimators(rows["estimator"].unique())
     titles = {group.estimator: "Default"} if group.estimator in run_estimators else {}
     for name in dict.fromkeys([*BASELINES, *run_estimators]):
@@ -117,14 +117,14 @@ def compute_group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl
 
 def list_missing_notes(sweep: pl.DataFrame, group: TrainingGroup) -> list[str]:
     """One line for each model of the sweep that has no results for the group."""
-    present = set(sweep.filter(pl.col("group") == group.group)["model"])
+    present = set(sweep.filter(pl.col("group") == group.group_id)["model"])
     return [
         f"{model} has no results for {group.title}." for model in list_distinct(sweep, "model") if model not in present
     ]
 
 
 def list_null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> list[str]:
-    """One line for each measure shown and each reason why it is null, with the number of nulls per model."""
+    """One line for each of the `measures` and each reason why it is null in `sweep`, with the number per model."""
     notes = []
     for measure in measures:
         nulls = sweep.filter(pl.col(measure).is_null())
@@ -146,10 +146,12 @@ def bin_errors(points: pl.DataFrame, bins: int) -> pl.DataFrame:
     """
     accuracy = points["group_accuracy"].to_numpy()
     edges = np.histogram_bin_edges(accuracy, bins)
-    places = np.clip(np.digitize(accuracy, edges) - 1, 0, bins - 1)
+    # The largest value is at the last edge, and belongs to the last bin.
+    bin_numbers = np.clip(np.digitize(accuracy, edges) - 1, 0, bins - 1)
     rows = []
-    for place in np.unique(places):
-        values = points["aee"].to_numpy()[places == place]
+    for number in np.unique(bin_numbers):
+        values = points["aee"].to_numpy()[bin_numbers == number]
         lower, middle, upper = np.quantile(values, [0.25, 0.5, 0.75], method="weibull")
-        rows.append((edges[place : place + 2].mean(), middle, lower, upper, len(values)))
+        centre = edges[number : number + 2].mean()
+        rows.append((centre, middle, lower, upper, len(values)))
     return pl.DataFrame(rows, schema=["centre", "median", "lower", "upper", "n"], orient="row")

@@ -12,6 +12,7 @@ from entropy_sentinel.signal_families.signal_registry import SIGNALS
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     MEASURES,
+    get_nulls_last_key,
     index_by_key,
     list_distinct,
     list_missing_notes,
@@ -19,7 +20,6 @@ from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     list_signals,
     name_confident_signals,
     select_simple_estimators,
-    sort_nulls_last,
 )
 from entropy_sentinel.study.analyses.display_names import (
     SCOPE_NOTE,
@@ -112,18 +112,18 @@ def table_7_by_model_further_groups(inputs: AccuracyTableInputs) -> Table:
 def _tabulate_groups(inputs: AccuracyTableInputs, chosen: Sequence[TrainingGroup]) -> Table:
     """A row for each model: AEE and rho of the estimator of each `chosen` group, on all and on unseen domains."""
     sweep = inputs.sweep
-    wanted = pl.DataFrame(
-        [(group.group, group.estimator) for group in chosen],
+    group_estimators = pl.DataFrame(
+        [(group.group_id, group.estimator) for group in chosen],
         schema={"group": pl.String, "estimator": pl.String},
         orient="row",
     )
-    picked = sweep.join(wanted, on=["group", "estimator"], how="semi", maintain_order="left")
+    picked = sweep.join(group_estimators, on=["group", "estimator"], how="semi", maintain_order="left")
     cells = index_by_key(picked)
     rows: list[dict[str, Any]] = []
     for model in list_distinct(sweep, "model") if chosen else ():
         row: dict[str, Any] = {"Model": model}
         for group, (scope, scope_title) in product(chosen, SCOPES.items()):
-            result = cells.get((model, group.group, group.estimator, scope), {})
+            result = cells.get((model, group.group_id, group.estimator, scope), {})
             for measure, title in MEASURES.items():
                 row[f"{group.title}: {title}, {scope_title}"] = result.get(measure)
         rows.append(row)
@@ -139,7 +139,7 @@ def _tabulate_groups(inputs: AccuracyTableInputs, chosen: Sequence[TrainingGroup
 
 
 def table_8_simple_estimators_by_model(inputs: AccuracyTableInputs) -> Table:
-    """Tabulate the default and every simple estimator per model, for the group `headline_group`.
+    """Tabulate the default estimator and every simple one per model, for the group `headline_group`.
 
     The paper's table is for its group Extremes.
     """
@@ -148,12 +148,12 @@ def table_8_simple_estimators_by_model(inputs: AccuracyTableInputs) -> Table:
     cells = index_by_key(picked)
     unseen = picked.filter(pl.col("scope") == "held_out")
     medians = dict(unseen.group_by("estimator").agg(pl.col("aee").median()).iter_rows())
-    names = sorted(titles, key=lambda name: sort_nulls_last(medians.get(name)))
+    names = sorted(titles, key=lambda name: get_nulls_last_key(medians.get(name)))
     rows = []
     for model, scope, measure in product(list_distinct(inputs.sweep, "model"), SCOPES, MEASURES):
         row: dict[str, Any] = {"Model": model, "Measure": f"{MEASURES[measure]}, {SCOPES[scope]}"}
         for name in names:
-            row[titles[name]] = cells.get((model, group.group, name, scope), {}).get(measure)
+            row[titles[name]] = cells.get((model, group.group_id, name, scope), {}).get(measure)
         rows.append(row)
     return Table(
         f"Training group {group.title}; estimators in the order of their median AEE (AEE: lower is better, rho: higher "

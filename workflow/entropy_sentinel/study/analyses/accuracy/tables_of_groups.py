@@ -17,11 +17,11 @@ from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     MEASURES,
     compute_group_accuracies,
     compute_spread,
+    get_nulls_last_key,
     list_distinct,
     list_null_notes,
     select_fully_swept,
     select_simple_estimators,
-    sort_nulls_last,
 )
 from entropy_sentinel.study.analyses.display_names import SCOPE_NOTE, SCOPES, find_training_group, format_group
 
@@ -41,13 +41,13 @@ _SPREAD_HEADINGS = list(_compute_spreads(SWEEP.frame([])))
 
 
 def table_3_simple_estimators(inputs: AccuracyTableInputs) -> Table:
-    """Tabulate the default against the simple estimators: median and IQR over models."""
+    """Tabulate the default estimator against the simple ones: median and IQR over models."""
     group = find_training_group(inputs.groups, inputs.headline_group)
     picked, titles = select_simple_estimators(inputs.sweep, group)
     rows: list[dict[str, Any]] = []
     for name, title in titles.items():
         rows.append({"Estimator": title} | _compute_spreads(picked.filter(pl.col("estimator") == name)))
-    rows.sort(key=lambda row: sort_nulls_last(row["Median AEE, unseen"]))
+    rows.sort(key=lambda row: get_nulls_last_key(row["Median AEE, unseen"]))
     models = format_count(picked["model"].n_unique(), "model")
     return Table(
         f"Medians over {models}, training group {group.title}; the smallest first.",
@@ -130,7 +130,7 @@ def table_4_by_size(inputs: AccuracyTableInputs) -> Table:
 
 
 def table_9_best_and_worst_groups(inputs: AccuracyTableInputs) -> Table:
-    """Tabulate the best and worst groups of each size, by the default's median AEE over models and domains."""
+    """Tabulate the best and worst groups of each size, by the default estimator's median AEE over models."""
     small = inputs.sweep.filter(pl.col("k") <= LARGEST_K)
     default_rows = small.filter(pl.col("estimator") == inputs.default)
     # A group that lacks the AEE of some models would be ranked by the other models only.
@@ -187,7 +187,7 @@ def _rank_groups(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def table_10_leave_one_out(inputs: AccuracyTableInputs) -> Table:
-    """Tabulate leave one out: the default's results per model, over the groups of all labelled benchmarks but one."""
+    """Tabulate the default estimator's results per model, over the training groups of all benchmarks but one."""
     n_benchmarks = inputs.domains.drop_nulls("accuracy")["benchmark"].n_unique()
     picked = inputs.sweep.filter(pl.col("k") == n_benchmarks - 1, pl.col("estimator") == inputs.default)
     rows = []

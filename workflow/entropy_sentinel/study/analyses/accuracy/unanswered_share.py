@@ -42,6 +42,7 @@ def list_unanswered_domains(domains: pl.DataFrame) -> Iterator[UnansweredDomain]
 
 
 def _compute_share(n_correct: int, n_incorrect: int) -> float | None:
+    """The share of correct ones; None without any."""
     return n_correct / (n_correct + n_incorrect) if n_correct + n_incorrect else None
 
 

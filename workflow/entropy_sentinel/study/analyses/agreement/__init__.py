@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def analyses() -> "dict[str, type[Analysis]]":
-    """The analysis."""
+    """The class of the config's section, by the name of the analysis."""
     from entropy_sentinel.study.analyses.agreement.agreement_settings import Agreement
 
     return {"agreement": Agreement}

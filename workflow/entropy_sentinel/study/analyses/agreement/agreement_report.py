@@ -42,7 +42,7 @@ def write_report(
         sentences=[*describe_pairs(pair_rows), *lines],
         group=group,
         headings=_HEADINGS,
-        rows=list_error_rows(error_rows, group.group),
+        rows=list_error_rows(error_rows, group.group_id),
     )
 
 
@@ -52,7 +52,7 @@ def write_summary(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, hea
     `pairs` is a frame PAIRS, `errors` a frame ERRORS; the errors are those of the group that `headline_group` names.
     """
     group = find_training_group(groups, headline_group)
-    rows = list_error_rows(errors, group.group)
+    rows = list_error_rows(errors, group.group_id)
     parts = [
         indent_lines("Agreement of judges", describe_pairs(pairs)),
         indent_lines(

@@ -25,6 +25,7 @@ class Agreement(Analysis):
         """Why the analysis is impossible with what is run; None if it is possible (`Analysis.obstacle`)."""
         if len(studied.judges) < 2:
             return f"it compares judges, but run.judges has only one, {studied.judges[0]}"
+        # Benchmarks that all judges label.
         return None if studied.compared else "every benchmark has its own judge (benchmarks.NAME.judge)"
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:

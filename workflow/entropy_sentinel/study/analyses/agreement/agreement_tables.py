@@ -85,7 +85,7 @@ def table_agreement(inputs: AgreementTableInputs) -> Table:
 def table_errors(inputs: AgreementTableInputs) -> Table:
     """Tabulate AEE and rho of each training group's estimator and of its best one, under each judge's labels."""
     groups = list_training_groups(inputs.groups)
-    titles = {group.group: group.title for group in groups}
+    titles = {group.group_id: group.title for group in groups}
     names = {name: estimator_title(name) for name in inputs.errors["best"].drop_nulls().unique()}
     named_rows = inputs.errors.with_columns(pl.col("group").replace(titles), pl.col("best").replace(names))
     rows = named_rows.sort("model", "group", maintain_order=True)
@@ -117,7 +117,7 @@ def table_errors(inputs: AgreementTableInputs) -> Table:
 def table_accuracies(inputs: AgreementTableInputs) -> Table:
     """Tabulate true and estimated accuracy of every domain, with a column per judge."""
     group = find_training_group(inputs.groups, inputs.headline_group)
-    rows = inputs.judged.filter(group=group.group)
+    rows = inputs.judged.filter(group=group.group_id)
     judges = rows["judge"].unique(maintain_order=True).to_list()
     # A row for each domain, to which each judge's columns are added.
     wide = rows.select("model", "benchmark", "role").unique(maintain_order=True)

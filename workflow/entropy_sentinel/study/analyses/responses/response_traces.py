@@ -62,13 +62,15 @@ class EntropyCurve:
         top = max(self.largest, _BITS)
         n_merged = math.ceil(len(self.positions) / _MOST_POINTS)
         points = list(zip(self.positions, self.entropies, strict=True))
-        places, texts = [], []
+        positions = []
+        corners = []
         for start in range(0, len(points), n_merged):
             # Neighbours are merged into one point with the largest value, so that no peak is lost.
             t, entropy = max(points[start : start + n_merged], key=itemgetter(1))
-            places.append(t)
-            texts.append(f"{t},{HEIGHT * (1 - entropy / top):.1f}")
-        return " ".join([f"{places[0]},{HEIGHT:g}", *texts, f"{places[-1]},{HEIGHT:g}"])
+            positions.append(t)
+            corners.append(f"{t},{HEIGHT * (1 - entropy / top):.1f}")
+        # In SVG, y grows downwards, so the baseline is at HEIGHT.
+        return " ".join([f"{positions[0]},{HEIGHT:g}", *corners, f"{positions[-1]},{HEIGHT:g}"])
 
 
 def read_trajectories(path: str | Path | None, items: Iterable[str]) -> dict[tuple[str, int], list[EntropyCurve]]:

@@ -119,7 +119,7 @@ def compute_sweep(estimates: pl.DataFrame) -> pl.DataFrame:
     The estimate on a domain's labelled rows is compared with the share of correct ones among the same rows.
     """
     scopes = pl.concat([_evaluate_scope(estimates, scope).with_row_index("place") for scope in SCOPES])
-    # The rows of both scopes for one model, group and estimator follow each other.
+    # `place` is the row number within a scope: the rows of both scopes for one estimator follow each other.
     frame = scopes.sort("place", maintain_order=True)
     frame = frame.with_columns(k=pl.col("group").str.count_matches("+", literal=True) + 1)
     return frame.select(pl.col(name).cast(dtype) for name, dtype in SWEEP.schema.items())

@@ -91,7 +91,7 @@ class EstimatorErrors:
     def minus(self, reference: "EstimatorErrors") -> tuple[float, tuple[float, float] | None] | None:
         """AEE of this method minus that of `reference`, over the domains that both estimated, and its interval.
 
-        The interval is that of the paired differences; None for a single domain. None instead of all without a domain.
+        The interval is that of the paired differences; None for a single domain. None without a common domain.
         """
         differences = [
             abs(self.errors[name]) - abs(reference.errors[name]) for name in self.errors if name in reference.errors
@@ -162,7 +162,7 @@ class ModelValidation:
 
     @property
     def headline_rho(self) -> float | None:
-        """rho if it covers enough domains for a headline, otherwise null."""
+        """rho of the recommended estimator; None over fewer than FEWEST_FOR_RHO domains, too few to show it."""
         return self.recommended.rho if self.recommended.n_domains >= FEWEST_FOR_RHO else None
 
     def find_errors(self, estimator: str) -> EstimatorErrors | None:
@@ -193,9 +193,11 @@ def read_validations(paths: Sequence[str | Path]) -> list[ModelValidation]:
 
 
 def _read_validation(path: str | Path) -> ModelValidation:
+    """Read a file of `ModelValidation.write`; raise DamagedFileError for any other file."""
     try:
         saved = json.loads(Path(path).read_text(encoding="utf-8"))
-        lists = {
+        # JSON has lists and dicts for tuples and classes.
+        typed_fields = {
             "reasons": tuple(saved["reasons"]),
             "coverage": tuple(saved["coverage"]),
             "methods": tuple(EstimatorErrors(**method) for method in saved["methods"]),
@@ -203,7 +205,7 @@ def _read_validation(path: str | Path) -> ModelValidation:
             "unlabelled": tuple(DomainResult(**domain) for domain in saved["unlabelled"]),
             "new_groups": saved["new_groups"] and Validation.from_dict(saved["new_groups"]),
         }
-        return ModelValidation(**(saved | lists))
+        return ModelValidation(**(saved | typed_fields))
     except (ValueError, KeyError, TypeError) as error:
         problem = describe_error(error.errors()[0]) if isinstance(error, ValidationError) else error
         raise DamagedFileError(
@@ -212,7 +214,7 @@ def _read_validation(path: str | Path) -> ModelValidation:
 
 
 def list_interval_notes(validations: Sequence[ModelValidation]) -> list[str]:
-    """One sentence for each basis of the unlabelled domains' intervals."""
+    """One sentence for each method by which intervals of unlabelled domains were computed (`DomainResult.basis`)."""
     bases: set[str | None] = set()
     for validation in validations:
         bases.update(domain.basis for domain in validation.unlabelled)
@@ -224,7 +226,7 @@ def write_validation(observations: str, settings: EstimationSettings, output: st
 
     All estimators of `settings`, which include the recommended one, are compared.
     """
-    rows, _ = read_raw_observations(observations)
+    rows, _ = read_raw_observations(observations)  # also the facts about their log-probabilities
     validate_model(rows, settings).write(output)
 
 
@@ -283,8 +285,11 @@ def _summarise_errors(validation: Validation) -> EstimatorErrors:
 
 
 def _list_left_out(validation: Validation) -> Iterable[DomainResult]:
-    """The labelled domains by falling true accuracy, each with an interval from the errors on the others."""
-    place = 0  # among the residuals, which only domains with an estimate have
+    """The labelled domains by falling true accuracy, each with an interval from the errors on the others.
+
+    `validation` is that of the recommended estimator.
+    """
+    place = 0  # the domain's index among the residuals, which only domains with an estimate have
     domains = []
     for domain in validation.domains:
         if domain.estimated is None:
@@ -313,7 +318,8 @@ def _estimate_unlabelled(
         featured = rows.filter(pl.col("feature_reason").is_null())
         n = featured["item_id"].n_unique()
         # All rows of `featured` are one slice.
-        estimated = score_slices(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]
+        is_in_slice = np.ones(len(featured), dtype=bool)
+        estimated = score_slices(estimator, featured, {name: is_in_slice})[name]
         if estimated is None:
             reason = "no row of the domain has features"
             if isinstance(estimator, FitFailure) and not featured.is_empty():
@@ -322,12 +328,14 @@ def _estimate_unlabelled(
             continue
         flag = None  # why the domain is unfamiliar
         if familiarity is not None and set(SCHEMA) <= set(featured.columns):
-            [flag] = familiarity.flags_of(featured, np.zeros(len(featured), dtype=np.int64), 1)
+            slice_numbers = np.zeros(len(featured), dtype=np.int64)
+            [flag] = familiarity.flags_of(featured, slice_numbers, n_slices=1)
         result = _make_result(residuals if flag is None else assumed, name, n, estimated, None)
         yield replace(result, unfamiliar=flag)
 
 
 def _make_missing_result(name: str, n: int, true: float | None, reason: str | None) -> DomainResult:
+    """The result of a domain without an estimate."""
     return DomainResult(name, n, estimated=None, lower=None, upper=None, basis=None, true=true, reason=reason)
 
 

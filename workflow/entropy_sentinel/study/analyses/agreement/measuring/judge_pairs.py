@@ -31,6 +31,7 @@ def write_pairs(files: Sequence[JudgeLabelsFile], judges: Sequence[str], output:
 
 
 def _read_labels(judge: str, model: str, benchmark: str, path: str) -> pl.DataFrame:
+    """The labels in a file, with the columns judge, model, benchmark, item_id, sample and label."""
     keys = {"judge": pl.lit(judge), "model": pl.lit(model), "benchmark": pl.lit(benchmark)}
     return LABELS.read(path, [*SAMPLE, "label"]).with_columns(**keys)
 
@@ -113,7 +114,7 @@ class EstimatesFile(TypedDict):
 def write_judged(files: Sequence[EstimatesFile], groups: Groups, judged_output: str, errors_output: str) -> None:
     """Write the frames JUDGED and ERRORS for the named training groups, `groups`."""
     estimates = pl.concat(ESTIMATES.read(file["path"]).with_columns(judge=pl.lit(file["judge"])) for file in files)
-    estimator_by_group = {group.group: group.estimator for group in list_training_groups(groups)}
+    estimator_by_group = {group.group_id: group.estimator for group in list_training_groups(groups)}
     JUDGED.write(select_judged(estimates, estimator_by_group), judged_output, {})
     ERRORS.write(compute_errors(estimates, estimator_by_group), errors_output, {})
 
