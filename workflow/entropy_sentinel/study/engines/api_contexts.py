@@ -50,7 +50,7 @@ class ApiContexts:
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they finish."""
+        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they end."""
 
         def request(pair: tuple[Sequence[int], Sequence[int]]) -> dict[str, Any]:
             context, tokens = pair

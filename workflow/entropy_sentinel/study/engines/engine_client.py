@@ -69,7 +69,7 @@ class SharedEngine:
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they finish."""
+        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they end."""
         ids = [(_pack_ids(context), _pack_ids(tokens)) for context, tokens in pairs]
         return self._stream("continuations", [ids])
 

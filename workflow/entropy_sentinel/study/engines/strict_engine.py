@@ -114,7 +114,7 @@ class StrictEngine:
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they finish."""
+        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they end."""
         lengths: list[int] = []
 
         def record_lengths() -> Iterator[tuple[Sequence[int], Sequence[int]]]:

@@ -115,7 +115,7 @@ class VllmEngine:
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they finish."""
+        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they end."""
         return self._make_contexts().continuations(pairs)
 
     def beams(

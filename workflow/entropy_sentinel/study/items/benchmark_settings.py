@@ -64,7 +64,7 @@ def prefer_user_sources(benchmarks: Mapping[str, Any], user_sections: Mapping[st
     """The merged section `benchmarks`, without the sources that the user's config files replace.
 
     `user_sections` is the section as these files have it. If they name the other kind of source (a local file, or a
-    data set) for a benchmark, its first one goes. A benchmark for which they name both, even as null, is unchanged.
+    data set) for a benchmark, it loses the first one. A benchmark for which they name both, even as null, stays.
     """
     return {name: _prefer_user_source(benchmark, user_sections.get(name)) for name, benchmark in benchmarks.items()}
 
