@@ -141,7 +141,10 @@ def _draft_from_rows(
 
 
 def _draft_from_log(study: Path, log: list[str], by: str, labels: list[str], scorer: str | None) -> "StudyDraft":
-    """A study of the log of one model, split into domains by the column `by`; its inputs are written beside `study`."""
+    """A study of one model's log, split into domains by the column `by`; its inputs are written beside `study`.
+
+    `log` and `labels` are paths of files; `scorer` names the scorer whose scores are the labels, if there are several.
+    """
     from entropy_sentinel.study.config.yaml_values import read_yaml
     from entropy_sentinel.study.init.config_writing import StudyDraft, write_source_lines
     from entropy_sentinel.study.init.row_sources import make_name, split_log

@@ -89,7 +89,7 @@ def select_sampling(config: Config, model: str) -> dict[str, Any]:
 
 
 def prompt_settings(config: Config, model: str) -> PromptSettings:
-    """The prompt of a model; jobs get the text of a prompt from the config."""
+    """The name, version and variables of a model's prompt, and its texts if it is from the config."""
     name = config.find_prompt_name(model)
     variables = config.models[model].prompt_variables
     prompt = config.generation_prompts[name]
@@ -132,7 +132,7 @@ def number_engines(config: Config) -> dict[str, int]:
 
 
 def find_imported_pass(config: Config, family: str, model: str, benchmark: str) -> str | None:
-    """The file of a family's imported pass, which replaces an engine; None if there is none.
+    """The file of the imported pass of a family of signals, which replaces an engine; None if there is none.
 
     A pass is a family's second run of a model over its responses.
     """
@@ -147,7 +147,7 @@ def count_pass_gpus(config: Config, family: str, model: str) -> int:
 
 
 def pass_settings(config: Config, family: str, model: str, benchmark: str) -> dict[str, Any]:
-    """The settings that a family's pass depends on, besides the traces and items.
+    """The settings that the pass of a family of signals depends on, besides the traces and items.
 
     A pass is a family's second run of a model over its responses.
     """
@@ -174,7 +174,7 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
 
 
 def family_settings(config: Config, family: str) -> dict[str, Any]:
-    """A family's section of the config; empty without one."""
+    """The config's section `signals` of a family; empty without one."""
     section = getattr(config.signals, family, None)
     return {} if section is None else section.model_dump()
 

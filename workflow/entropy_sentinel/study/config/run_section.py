@@ -77,6 +77,7 @@ class Run(Settings):
 
     @model_validator(mode="after")
     def _check_families(self) -> "Run":
+        """Check that the families of signals exist, and that `tokens` is one of them."""
         check_names("family in features:", self.features, FAMILIES)
         if TOKENS not in self.features:
             raise ValueError(f"features: must have '{TOKENS}', got {', '.join(self.features) or 'empty'}")
@@ -84,7 +85,7 @@ class Run(Settings):
 
     @property
     def further_families(self) -> list[str]:
-        """The families other than `tokens`."""
+        """The families of signals that are run, other than `tokens`."""
         return [name for name in self.features if name != TOKENS]
 
     @property
@@ -104,13 +105,13 @@ class AskingObstacle:
 def find_asking_obstacle(
     models: Mapping[str, Model], name: str, family: str, plain_text_models: Collection[str]
 ) -> AskingObstacle | None:
-    """Why a family cannot ask about the responses of `name`; None if it can, or its pass is imported.
+    """Why a family of signals cannot ask again about the responses of model `name`; None if it can, or need not.
 
     `plain_text_models` are those whose responses continue plain text, without a chat template. A pass is the second run
     of a model over its responses, which may be imported from a file.
     """
     if models[name].given_passes(family):
-        return None
+        return None  # the pass is imported
     asked_name = models[name].same_as or name
     asked_model = models[asked_name]
     if asked_model.ENGINE and not asked_model.ASKED_BY_TOKENS:
@@ -138,8 +139,8 @@ def check_asking(
 ) -> None:
     """Raise ValueError for a family that cannot ask again about the responses of any of the models that are `run`.
 
-    If only some cannot be asked about, their signals are null, with the reason. For those that can, facts about a
-    server that the config must state but does not always raise ValueError.
+    If only some cannot be asked about, their signals are null, with the reason. ValueError is also raised if the config
+    lacks a fact about the server of a model that can be asked.
     """
     obstacles: dict[str, str] = {}
     askable: list[str] = []

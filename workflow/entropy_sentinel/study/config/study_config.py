@@ -131,7 +131,7 @@ class Config(Settings):
         ]
 
     def _has_imported_labels(self, benchmark: str) -> bool:
-        """Whether all judges import their labels, which then need no reference."""
+        """Whether all judges of run.judges import their labels of a benchmark, which then needs no references."""
         for judge in self.run.judges:
             if not all(self.has_labels_files(name, benchmark) for name in self.basic_judges(judge, benchmark)):
                 return False
@@ -157,7 +157,7 @@ class Config(Settings):
         return benchmark_judge or judge
 
     def basic_judges(self, judge: str, benchmark: str) -> list[str]:
-        """The basic judges that label a benchmark if `judge` is run, including all that it combines."""
+        """The judges that label a benchmark if `judge` is run; instead of a combined judge, those that it combines."""
         return list_basic_judges(self.find_judge(judge, benchmark), self.judges)
 
     @property
@@ -188,6 +188,7 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _check_prompts(self) -> "Config":
+        """Check the prompts of the config, and the names and placeholders of those that models and judges use."""
         self._check_prompt_placeholders()
         check_names("prompt in generation.prompt:", [self.generation.prompt], self.generation_prompts)
         self._check_model_prompts()
@@ -195,7 +196,7 @@ class Config(Settings):
         return self
 
     def _check_prompt_placeholders(self) -> None:
-        """Check that the study's prompts have names of their own, and only placeholders that get a value."""
+        """Check that no prompt has the name of a built-in one, and that all placeholders get a value."""
         variables = (name for model in self.models.values() for name in model.prompt_variables)
         placeholders = [f"{{{name}}}" for name in dict.fromkeys([*PLACEHOLDERS, *variables])]
         for name, prompt in self.prompts.items():
@@ -257,6 +258,7 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _check_requery_models(self) -> "Config":
+        """Check that each family which asks again about responses can ask the study's models, or their `same_as`."""
         if self.run.asking_families:
             for name in self.run.models:
                 check_names(f"model in models.{name}.same_as:", [self.models[name].same_as or name], self.models)
@@ -270,7 +272,7 @@ class Config(Settings):
         return [name for name in self.models if self.generation_prompts[self.find_prompt_name(name)].text is not None]
 
     def explain_unaskable(self, family: str, model: str) -> str | None:
-        """Why a family cannot ask about a model's responses; None if it can, or its pass is imported."""
+        """Why a family of signals cannot ask again about a model's responses; None if it can, or need not."""
         obstacle = find_asking_obstacle(self.models, model, family, self._plain_text_models)
         return obstacle.reason if obstacle else None
 
@@ -287,6 +289,7 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _check_signals(self) -> "Config":
+        """Check that the study has the signals that its estimators need."""
         for name in self.estimation.estimators:
             self._check_estimator_signals("estimators", name)
         for name in self.estimation.keep:

@@ -114,7 +114,7 @@ def _summarise_advice(advice: Advice) -> dict[str, Any]:
 
 
 def _summarise_headline(headline: Headline) -> dict[str, Any]:
-    """The results of one training group for one model."""
+    """The results of one training group for one model, with None for an estimator that was not run."""
     chosen = headline.recommended
     recommended = best_simple = None
     if chosen is not None:

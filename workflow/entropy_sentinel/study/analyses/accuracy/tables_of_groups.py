@@ -96,7 +96,10 @@ def list_design_choices() -> dict[str, dict[str, list[str]]]:
 
 
 def table_4_by_size(inputs: AccuracyTableInputs) -> Table:
-    """Tabulate median AEE and IQR per model and group size, over groups and configurations."""
+    """Tabulate median AEE and IQR per model and size of training groups, over groups and configurations.
+
+    For all 48 configurations of the paper, over groups that ran all of them, and for the default estimator only.
+    """
     small = inputs.sweep.filter(pl.col("k") <= LARGEST_K)
     sources = {
         "All 48": select_fully_swept(inputs.sweep),

@@ -53,7 +53,7 @@ class PageSettings(TypedDict):
 
 
 def write_page(files: PageFiles, benchmarks: Sequence[str], settings: PageSettings, page: str) -> None:
-    """Write the page of one model.
+    """Write the page of one model; `files` has a path for each of the `benchmarks`.
 
     A page has at most 4 x `per_kind` responses of a benchmark, `most_tokens` tokens of each and `alternatives` to each,
     and all its texts are truncated: with the defaults a token takes at most 600 bytes, usually 200, and ten benchmarks
