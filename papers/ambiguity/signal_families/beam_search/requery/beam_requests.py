@@ -16,7 +16,7 @@ def ask(
 ) -> pl.DataFrame:
     """A frame BEAMS for the responses in `part` (traces with `prompt_ids`), from one beam search for each item.
 
-    `settings` are those of BeamSearch; `asked_with` is the model's section with which it generated the responses.
+    `settings` are those of BeamSearch; `asked_with` those with which the model generated the responses.
     """
     prompts = dict(part.select("item_id", "prompt_ids").iter_rows())
     sampling = asked_with["sampling"]

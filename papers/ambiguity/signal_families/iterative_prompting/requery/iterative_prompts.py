@@ -82,7 +82,7 @@ def ask(
 ) -> pl.DataFrame:
     """A frame ITERATIVE_PROMPTS for the responses in `part`: traces with `prompt_ids` and `question`.
 
-    `settings` are those of IterativePrompting; `asked_with` is the model's section with which it generated them.
+    `settings` are those of IterativePrompting; `asked_with` those with which the model generated them.
     """
     rows: list[Row] = []
     items: list[_Item] = []

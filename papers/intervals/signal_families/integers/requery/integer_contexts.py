@@ -110,7 +110,7 @@ def ask(
 ) -> pl.DataFrame:
     """A frame INTEGERS for the responses in `part`: traces with `prompt_ids`.
 
-    `settings` are those of Integers; `asked_with` is the model's section with which it generated the responses.
+    `settings` are those of Integers; `asked_with` those with which the model generated the responses.
     """
     first_rows = part.filter(sample=0)
     # An answer ends with a token that ended one of the model's own responses.
