@@ -292,6 +292,7 @@ def refuse_several_values(column: str, counts: Mapping[Any, int], is_partial: bo
 
 
 def _require_columns(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
+    """Raise InputError, which begins with `name`, for a missing column."""
     for column in columns:
         if column not in frame.columns:
             raise InputError(f"{name}: column '{column}' is missing; {_format_columns(frame)}")

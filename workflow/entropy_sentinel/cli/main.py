@@ -74,6 +74,7 @@ def _group_by_panel(parameters: Iterable[Any], context: Any) -> _HelpSections:
 
 
 def _write_sections(sections: _HelpSections, formatter: Any) -> None:
+    """Write the sections of the help that have an entry, with Click's formatter."""
     for title, records in sections.items():
         if records:
             with formatter.section(title):

@@ -180,6 +180,7 @@ class _Progress(logging.Handler):
         self._on, self._last = on, time.monotonic()
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Print the record after the name of the work, unless another was printed a moment ago."""
         if time.monotonic() - self._last >= PATIENCE_S:
             self._last = time.monotonic()
             typer.echo(f"{self._on}: {record.getMessage()}", err=True)

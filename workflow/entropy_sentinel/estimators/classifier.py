@@ -80,6 +80,7 @@ class Calibrated:
     regressions: tuple[Isotonic, ...]
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        """P(incorrect) and P(correct), the means over the folds' calibrated classifiers, (n_rows, 2)."""
         fold_probabilities = []
         for classifier, regression in zip(self.classifiers, self.regressions, strict=True):
             fold_probabilities.append(regression(calibration_scores(classifier, x)))

@@ -47,6 +47,7 @@ class Combination(Estimator):
         return np.hstack([member.values(features) for member in self.members])
 
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
+        """The mean or median of the members' accuracies, (n_slices,), from the means of their values."""
         estimates = np.empty((len(means), len(self.members)))
         # Each member has one value per response, and so one column of the means.
         for place, member in enumerate(self.members):
@@ -54,6 +55,7 @@ class Combination(Estimator):
         return _SUMMARIES[self.summary](estimates, axis=1)
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
+        """The mean P(correct) of the rankers that give one, (n_rows,); None if none does."""
         ranker_probabilities = []
         for ranker in self.rankers:
             p = ranker.p_correct(features)
@@ -90,6 +92,7 @@ class Recommended(Estimator):
         return self.method.accuracies_of(means)
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
+        """P(correct) of the method or, if it gives none, of `ranker`."""
         p = self.method.p_correct(features)
         return self.ranker.p_correct(features) if p is None else p
 

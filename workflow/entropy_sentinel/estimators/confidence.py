@@ -50,8 +50,9 @@ class Atc(Estimator):
     tied_weight: float
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        sure = measure_confidence(self.confidence, features)
-        counted: np.ndarray = (sure > self.threshold) + self.tied_weight * (sure == self.threshold)
+        """For each response 1 above the threshold, `tied_weight` at it, and 0 below, (n_rows, 1)."""
+        confidences = measure_confidence(self.confidence, features)
+        counted: np.ndarray = (confidences > self.threshold) + self.tied_weight * (confidences == self.threshold)
         return counted[:, None]
 
 

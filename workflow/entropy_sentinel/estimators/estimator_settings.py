@@ -115,6 +115,7 @@ class Estimation(Settings):
 
     @model_validator(mode="after")
     def _something_is_left_to_train_on(self) -> "Estimation":
+        """Raise ValueError if the training share of a small benchmark has fewer items than there are folds."""
         if (1 - self.test_share) * _SMALL_BENCHMARK < self.folds:
             raise ValueError(
                 f"test_share {self.test_share} leaves fewer than folds = {self.folds} of {_SMALL_BENCHMARK} "

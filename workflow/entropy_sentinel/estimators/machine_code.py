@@ -68,6 +68,7 @@ def _relocate_function(function: Callable[..., Any], folder: Path) -> Callable[.
 
 @contextmanager
 def _use_cache_folder(folder: Path) -> Iterator[None]:
+    """Let numba keep its cache in a folder during the block."""
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)
     try:

@@ -40,6 +40,7 @@ from entropy_sentinel.statistics.slice_intervals import Residuals
 
 
 def _check_sums(sums: list[float]) -> list[float]:
+    """The sums of a bin of P(correct), the first of which is the number of responses; raises ValueError for others."""
     if any(not 0 <= part <= sums[0] for part in sums):
         raise ValueError("must be sums between 0 and the number of responses")
     return sums

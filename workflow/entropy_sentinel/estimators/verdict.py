@@ -91,6 +91,7 @@ class Evidence:
         """The largest mean square of the errors on `n_domains` domains that keeps the mean error small enough."""
 
         def margin(root: float) -> float:
+            # Above 0 if errors with this root mean square leave the mean error small enough.
             spread = self.spread.add_domains(n_domains, root**2, self.chance)
             return spread.mean_error_below(self.limits.usable_error) - self.limits.confidence
 
@@ -186,16 +187,19 @@ def _describe_judged(residuals: Residuals, n_judged: int) -> str:
 
 
 def _describe_mean_error(least: float, most: float, limits: Limits) -> str:
-    ends, confidence = f"between {least:.3f} and {most:.3f}", f"{_format_percent(limits.confidence)} confidence"
-    confidence = f"{confidence} in each limit"
+    """The limits of the mean error on new domains: only one of them if that decides the verdict."""
+    confidence = f"{_format_percent(limits.confidence)} confidence"
     if most <= limits.usable_error:
-        ends, confidence = f"at most {most:.3f}", f"{_format_percent(limits.confidence)} confidence"
+        ends = f"at most {most:.3f}"
     elif least >= limits.usable_error:
-        ends, confidence = f"at least {least:.3f}", f"{_format_percent(limits.confidence)} confidence"
+        ends = f"at least {least:.3f}"
+    else:
+        ends, confidence = f"between {least:.3f} and {most:.3f}", f"{confidence} in each limit"
     return f"mean error on new domains: {ends} ({confidence}); it must be at most {_format_limit(limits.usable_error)}"
 
 
 def _describe_large_errors(residuals: Residuals, evidence: Evidence) -> str:
+    """How many domains are far off, and how probable it is that few new ones are."""
     limits = evidence.limits
     n_far = int((abs(residuals.errors) > limits.far_off).sum())
     few = evidence.far_off.share_below(USABLE_SHARE)

@@ -82,12 +82,12 @@ class SliceNumbers(NamedTuple):
 
     @classmethod
     def from_row(cls, row: Row) -> "SliceNumbers":
-        """The numbers of a row of a slice."""
+        """The numbers of a slice's row, whose columns have the same names."""
         return cls(*(row[name] for name in cls._fields))
 
 
 class LabelNumbers(NamedTuple):
-    """The accuracy to use of a row without an estimate."""
+    """The accuracy, from labels or a judge, of a row without an estimate."""
 
     use_accuracy: float | None
     use_lower: float | None

@@ -18,7 +18,7 @@ class ReportedAlert:
         since: Its first window; null without windows.
         newest: The newest window when it was last reported; null without windows.
         n_worse: The number of times that it had become worse.
-        over: Whether its end was reported too.
+        end_reported: Whether its end was reported too.
     """
 
     since: datetime | None
@@ -27,7 +27,10 @@ class ReportedAlert:
     end_reported: bool = False
 
     def continues(self, since: datetime | None, lasts: bool) -> bool:
-        """Whether this is the alert about an episode that began then and lasts, or is over."""
+        """Whether this alert is about an episode that began at `since`, and `lasts` or is over.
+
+        It is if it was last reported after the episode began; an alert whose end was reported does not last again.
+        """
         if lasts and self.end_reported:
             return False
         return since is None or self.newest is None or since <= self.newest
@@ -63,6 +66,7 @@ class AlertHistory:
         return AlertHistory(dict(self._select(is_unwatched=False)))
 
     def _select(self, is_unwatched: bool) -> Iterator[tuple[AlertKey, ReportedAlert]]:
+        """Yield the alerts about traffic that is not watched, or those about slices."""
         for key, alert in self.reported.items():
             if (key.kind == AlertKind.UNWATCHED.slug) is is_unwatched:
                 yield key, alert
@@ -73,6 +77,7 @@ class AlertHistory:
 
 
 def _parse_row(row: object) -> tuple[AlertKey, ReportedAlert]:
+    """An alert from its three texts; raises ValueError for anything else."""
     try:
         if not isinstance(row, list):
             raise ValueError
@@ -84,12 +89,14 @@ def _parse_row(row: object) -> tuple[AlertKey, ReportedAlert]:
 
 
 def _parse_alert(since: object, newest: object, n_worse: object, end_reported: object = False) -> ReportedAlert:
+    """The alert from the values of its row; earlier versions did not write `end_reported`."""
     if type(n_worse) is not int or n_worse < 0 or type(end_reported) is not bool:
         raise ValueError
     return ReportedAlert(_parse_time(since), _parse_time(newest), n_worse, end_reported)
 
 
 def _parse_list(text: object) -> list[Any]:
+    """The list in a JSON text; raises ValueError for anything else."""
     parts = json.loads(_require_text(text))
     if not isinstance(parts, list):
         raise ValueError
@@ -111,6 +118,7 @@ def _format_time(when: datetime | None) -> str | None:
 
 
 def _parse_time(text: object) -> datetime | None:
+    """The time in a text, or null; raises ValueError for one without a zone."""
     if text is None:
         return None
     when = datetime.fromisoformat(_require_text(text))

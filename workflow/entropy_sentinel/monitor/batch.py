@@ -94,7 +94,10 @@ def estimate_slices(
     settings: EstimateOptions,
     labels: pl.DataFrame | Paths | None = None,
 ) -> Monitored:
-    """The result of `estimate`, with its provenance and problems."""
+    """The result of `estimate`, with its provenance and problems.
+
+    The responses that may have a label are kept while the logs are read, and compared with their labels afterwards.
+    """
     sources = resolve_sources(logs)
     if labels is None and is_table(logs):
         labels = read_table_labels(logs)
@@ -130,7 +133,10 @@ def make_unpooled_options(options: EstimateOptions) -> MonitorOptions:
 
 
 def _add_label_comparison(result: Monitored, estimator: FittedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:
-    """Add `n_labelled` and the columns COMPARED to the slices; the latter are null for slices without labels."""
+    """The slices with `n_labelled`, and COMPARISON_COLUMNS, which are null for slices without labels.
+
+    `labelled` are the labelled responses, with the slice columns.
+    """
     names, rows = list(result.by), []
     with one_thread():
         for part in labelled.partition_by(names):

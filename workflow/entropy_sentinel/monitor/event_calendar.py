@@ -58,6 +58,7 @@ def read_events(settings: MonitorOptions) -> list[Event]:
 
 
 def _read_file(path: Path, zone: str | None) -> list[Event]:
+    """The events in a file with a line for each; lines that begin with # are comments."""
     try:
         lines = path.read_text("utf-8-sig").split("\n")
     except (OSError, ValueError) as error:
@@ -84,6 +85,7 @@ def _parse_event(line: str, zone: str | None, problem: str) -> Event:
 
 
 def _strip_quotes(text: str) -> str:
+    """The text of an event as one line without quotes, shortened; raises ValueError for an empty one."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1].strip()
@@ -97,12 +99,12 @@ def _parse_period(text: str, zone: str | None) -> tuple[datetime, datetime]:
     """The first moment of a day on the clock of a zone, and of the next day; or a moment twice."""
     if len(text) == len("2026-10-15"):
         day = date.fromisoformat(text)
-        return _find_moment(datetime(day.year, day.month, day.day), zone), _find_moment(
-            datetime(day.year, day.month, day.day) + timedelta(days=1), zone
-        )
+        midnight = datetime(day.year, day.month, day.day)
+        return _find_moment(midnight, zone), _find_moment(midnight + timedelta(days=1), zone)
     moment = datetime.fromisoformat(text)
-    real = _find_moment(moment, zone) if moment.tzinfo is None else moment
-    return real, real
+    if moment.tzinfo is None:
+        moment = _find_moment(moment, zone)
+    return moment, moment
 
 
 def _find_moment(clock_time: datetime, zone: str | None) -> datetime:
@@ -125,7 +127,10 @@ def mark_alerts(alerts: Iterable[Alert], events: Sequence[Event], settings: Moni
 
 
 def _find_relation(event: Event, alert: Alert, window: str) -> EventRelation | None:
-    """Whether an event began in the window in which an alert begins, just before, or among its pooled windows."""
+    """Where an event is: in the window in which an alert begins, in that before, or in one of its pooled windows.
+
+    `window` is the length of the windows. Null if it is elsewhere.
+    """
     if alert.since is None or alert.is_over:
         return None
     begin = alert.since
@@ -154,6 +159,7 @@ def describe_events(alert: Alert) -> str:
 
 
 def _describe_relation(event: AlertEvent, alert: Alert) -> str:
+    """When an alert began by an event, before the event's text: "on the day of", "in the week after"."""
     window = event.window
     if event.relation == EventRelation.AMONG:
         return f"in one of the {alert.n_windows} {window}s with"

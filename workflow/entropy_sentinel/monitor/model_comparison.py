@@ -201,7 +201,7 @@ def compare_models(
 
 
 def _join_flags(rows: pl.DataFrame, general: Container[str]) -> pl.DataFrame:
-    """The flags of both sides of each row and their codes, without the `general` codes."""
+    """The flags of both models of each row, and their codes, each once; without the `general` codes."""
     flags: list[list[str]] = []
     codes: list[list[str]] = []
     sides = ("flag_codes_1", "flags_1", "flag_codes_2", "flags_2")
@@ -215,15 +215,18 @@ def _join_flags(rows: pl.DataFrame, general: Container[str]) -> pl.DataFrame:
 
 
 def _add_intervals(both: pl.DataFrame, common: tuple[Residuals, Residuals] | None, level: float) -> pl.DataFrame:
-    """Add the difference, its interval and basis to slices with the columns of both models."""
+    """Add the difference, its interval and basis to slices with the columns of both models.
+
+    `common` are the errors of both models on the domains that are labelled for both, each held out; null with too few.
+    """
     first, second = both["estimated_accuracy_1"].to_numpy(), both["estimated_accuracy_2"].to_numpy()
     half = half_widths_independent(_farther_limit(both, 1), _farther_limit(both, 2))
     paired = np.zeros(len(both), dtype=bool)
     if common is not None:
         # The validation says nothing about slices unlike its domains, and nothing about other models.
         unvalidated = [Flag.UNFAMILIAR.number, Flag.OVERRIDDEN.number, Flag.SAME_MODEL.number]
-        odd = pl.concat_list("flag_codes_1", "flag_codes_2").list.set_intersection(unvalidated)
-        paired = both.select(odd.list.len() == 0).to_series().to_numpy()
+        found_flags = pl.concat_list("flag_codes_1", "flag_codes_2").list.set_intersection(unvalidated)
+        paired = both.select(found_flags.list.len() == 0).to_series().to_numpy()
         variances = sampling_variance(first, both["n_estimated_1"].to_numpy())
         variances = variances + sampling_variance(second, both["n_estimated_2"].to_numpy())
         half = np.where(paired, half_widths_paired(*common, variances, level), half)
@@ -237,10 +240,10 @@ def _add_intervals(both: pl.DataFrame, common: tuple[Residuals, Residuals] | Non
     )
 
 
-def _farther_limit(both: pl.DataFrame, place: int) -> np.ndarray:
-    """The distance from a model's estimate to the farther limit of its interval, (n,)."""
-    accuracy = both[f"estimated_accuracy_{place}"].to_numpy()
-    lower, upper = both[f"lower_{place}"].to_numpy(), both[f"upper_{place}"].to_numpy()
+def _farther_limit(both: pl.DataFrame, model: int) -> np.ndarray:
+    """The distance from the estimate of model 1 or 2 to the farther limit of its interval, (n,)."""
+    accuracy = both[f"estimated_accuracy_{model}"].to_numpy()
+    lower, upper = both[f"lower_{model}"].to_numpy(), both[f"upper_{model}"].to_numpy()
     farther: np.ndarray = np.maximum(accuracy - lower, upper - accuracy)
     return farther
 

@@ -82,6 +82,7 @@ _CHECKS_PER_DAY = {"hour": 24.0, "day": 1.0}
 
 
 def _check_rate(text: str) -> str:
+    """A rate such as `1/month`, as it is; raises ValueError for any other text."""
     number, _, period = text.partition("/")
     try:
         value = float(number)
@@ -132,6 +133,7 @@ def _check_address(text: str) -> str:
 
 
 def _check_zone(name: str) -> str:
+    """The name of a time zone, as it is; raises ValueError if Python or Polars does not know it."""
     import polars as pl
 
     try:
@@ -276,6 +278,7 @@ class Reading(Slicing):
         `same_model` is recorded with each file: only files with responses of its models are read again.
         """
         settings: dict[str, Any] = {"by": list(self.by), "time": self.time_column, "grain": self.grain}
+        # The sums are by `grain`, so other windows and references can be made of them.
         left_out = {*settings, "window", "reference", "strict", "scorer", "same_model"}
         if not self.number:  # a state of an earlier version has no numbers
             left_out.add("number")
@@ -337,6 +340,7 @@ def format_period(period: Reference) -> str:
 
 
 def _parse_moment(text: str) -> datetime:
+    """The time in a text, or the beginning of a day, of UTC if it states no zone; raises ValueError."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 

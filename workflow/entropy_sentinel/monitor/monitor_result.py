@@ -195,17 +195,23 @@ class Monitored:
 
 
 def make_table(result: Monitored, rows: pl.DataFrame, most: int) -> tuple[list[str], list[list[str]]]:
-    """The headings of a table of slices, and the slice name and numbers of its first `most` rows."""
-    headings, cells_of = zip(*_select_columns(result, rows), strict=True)
+    """The headings of a table of slices, without that of the slice; and the texts of its first `most` rows.
+
+    A row begins with the name of the slice.
+    """
+    headings, formatters = zip(*_select_columns(result, rows), strict=True)
     lines = []
     for row in rows.head(most).iter_rows(named=True):
         name = name_slice(row[column] for column in result.by)
-        lines.append([name, *(cell(row) for cell in cells_of)])
+        lines.append([name, *(format_cell(row) for format_cell in formatters)])
     return list(headings), lines
 
 
 def _select_columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
-    """Yield the columns after the slice's name; flags of all slices are omitted."""
+    """Yield the heading of each column after the slice's name, and a function that makes its text for a row.
+
+    Flags of all slices are omitted.
+    """
     about = result.provenance
     heading = f"{about['level']:.0%} interval" if len(rows) else "interval"
     yield "responses", partial(_format_responses, about["window"])
@@ -249,6 +255,7 @@ def _select_columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
 
 
 def _format_responses(window: str, row: Row) -> str:
+    """The number of responses, and in how many windows if some are pooled, or if the newest has none."""
     pooled = f" in {row['n_windows']} {window}s" if row.get("n_windows", 1) > 1 else ""
     if row.get("window_to") is not None and row["window_to"] < row["window"]:
         form = "%Y-%m-%d %H:%M" if window == "hour" else "%Y-%m-%d"
@@ -257,6 +264,7 @@ def _format_responses(window: str, row: Row) -> str:
 
 
 def _format_worth(row: Row) -> str:
+    """How many labels tell as much as the estimate, with a decimal only if they are few."""
     worth = row["estimate_worth"]
     return format_number(worth, ".0f" if worth is not None and worth >= 2 else ".1f")
 
@@ -275,6 +283,7 @@ def _format_quantile(column: str, row: Row) -> str:
 
 
 def _format_labels(row: Row) -> str:
+    """The accuracy by the labels alone, with their number."""
     return f"{format_number(row['labelled_accuracy'])} ({row['n_labelled']:,})" if row["n_labelled"] else "-"
 
 
@@ -288,11 +297,13 @@ def _format_basis(row: Row) -> str:
 
 
 def _format_flags(general: Container[str], row: Row) -> str:
+    """The words of a row's flags, without the `general` codes, which all slices have."""
     pairs = zip(row["flags"], row["flag_codes"], strict=True)
     return ", ".join(flag for flag, code in pairs if code not in general)
 
 
 def _format_interval(row: Row, prefix: str, form: str) -> str:
+    """The interval in the columns PREFIXlower and PREFIXupper, each limit in the format `form`."""
     lower, upper = row[f"{prefix}lower"], row[f"{prefix}upper"]
     return "-" if lower is None else f"{lower:{form}}-{upper:{form}}"
 
@@ -308,6 +319,7 @@ def _bracket_unfamiliar(row: Row, text: str) -> str:
 
 
 def _bracket_unlabelled(row: Row, text: str) -> str:
+    """A number of the accuracy to use in brackets if it is an unfamiliar slice's estimate, without labels."""
     return _bracket_unfamiliar(row, text) if row["rests_on"] == FROM_ESTIMATE else text
 
 
@@ -327,14 +339,16 @@ def name_slice(values: Iterable[Any]) -> str:
 
 
 def _quote_value(value: str) -> str:
+    """A value of a slice column as one line, in quotes if it could be mistaken for another."""
     return make_one_line(json.dumps(value, ensure_ascii=False) if _needs_quotes(value) else value)
 
 
 def _needs_quotes(value: str) -> bool:
+    """Whether a value could be mistaken for another: see `name_slice`."""
     if value in ("", "-") or value != value.strip():
         return True
     try:
-        unquoted = json.loads(value) if value.startswith('"') else None
+        unquoted = json.loads(value) if value.startswith('"') else None  # the quoted form of another value?
     except ValueError:
         return False
     return isinstance(unquoted, str) and _needs_quotes(unquoted)
@@ -389,6 +403,7 @@ def describe_label_basis(result: Monitored) -> str:
 
 
 def _describe_estimator(about: Mapping[str, Any]) -> str:
+    """An estimator of the provenance: its name, model, domains and verdicts."""
     domains = about["domains"] or ["?"]
     names = ", ".join(domains) if len(domains) <= MOST_NAMED else f"{len(domains)} domains"
     return f"{about['name']} of {about['model']}, fitted on {names}: {format_verdicts(about)}"

@@ -136,6 +136,7 @@ def monitor_sources(
     if estimator is None:
         check_labelled_options(settings)
     watched = watch_models(NO_ESTIMATOR if estimator is None else estimator, settings, state)
+    # Whether single responses are needed besides their sums: to match labels, or to show them.
     single = settings.labels is not None or settings.judged is not None or settings.responses > 0
     events = read_events(settings)
     with _collect_sums(watched, sources, single, find_label_strata(settings), kept_rows) as (log_pass, runs):
@@ -175,6 +176,7 @@ def monitor_sources(
 
 
 def _make_empty_error(problems: Problems) -> InputError:
+    """The error for logs without a usable response, with the problems of reading."""
     return InputError("; ".join(["the logs contain no usable response", *problems.lines()]))
 
 
@@ -199,9 +201,10 @@ def _collect_sums(
     strata: Sequence[str] = (),
     kept_rows: KeptRows | None = None,
 ) -> Iterator[tuple[LogPass, list["_EstimatorRun"]]]:
-    """Read all logs once into the states of the models; with `single`, also keep each response.
+    """Read all logs once into the states of the models; yield the pass over the logs, and a run for each estimator.
 
-    `strata` are the columns by which labels were drawn.
+    The states are open during the block. With `single`, they also keep each response. `strata` are the columns by which
+    labels were drawn, and `kept_rows` gets the responses that are read.
     """
     signals = list(dict.fromkeys(name for each in watched.models for name in each.saved.signals))
     features = compute_table_features(exclude_states(sources, watched.states), watched.reading, signals)
@@ -247,9 +250,11 @@ def _collect_sums(
 
 @dataclass(frozen=True)
 class _EstimatorRun:
-    """An estimator, the `checksum` of its file, the sums of all logs, the name of the estimator's `file`.
+    """One estimator of a run, and what was read for it.
 
-    `path` is the state's file, null if the state is temporary.
+    `checksum` is that of its file, and `file` the name of that. The `collector` has counted the files of the logs, and
+    the `state` has their sums; `path` is the state's file, null if the state is temporary. `options` are those for its
+    responses.
     """
 
     saved: FittedEstimator
@@ -335,9 +340,10 @@ class _EstimatorRun:
         newest: Sequence[datetime],
         test_all_windows: bool = True,
     ) -> Monitored:
-        """The result for this estimator; `newest` are the windows of the alerts.
+        """The result for this estimator.
 
-        `n_tested` is the number of slices among which the false alarms are shared.
+        `n_tested` is the number of slices among which the false alarms are shared, and `newest` are the windows of the
+        alerts. Without `test_all_windows`, changes are tested only there.
         """
         settings = self.settings
         if labelled is not None and self.saved.has_estimates:
@@ -399,7 +405,10 @@ class _EstimatorRun:
         settings: MonitorOptions,
         opinions: Sequence[AskedWitness],
     ) -> Iterator[Episode]:
-        """Yield the episodes of slices, or of their newest windows."""
+        """Yield the episodes that need an alert: drops, conditions that rows meet, and slices that became stale.
+
+        `drops` are those of all slices, and `opinions` the second opinions that may confirm one.
+        """
         if settings.has_kind(AlertKind.DROP):
             yield from add_opinions(drops, opinions, merged.slices, settings.zone, settings.level)
         yield from find_row_episodes(rows.newest_rows, rows.windows, rows.by, settings)
@@ -524,7 +533,7 @@ def find_label_strata(settings: MonitorOptions) -> list[str]:
 
 
 def _map_slices(rows: pl.DataFrame, by: Sequence[str]) -> dict[SliceValues, Row]:
-    """The last row of each slice by the slice's values."""
+    """The last row of each slice, by the slice's values (of the columns `by`)."""
     by_slice: dict[SliceValues, Row] = {}
     for row in rows.iter_rows(named=True):
         by_slice[tuple(row[name] for name in by)] = row
@@ -576,7 +585,8 @@ def _make_rows(
     witnesses: WitnessEstimates | None,
 ) -> _ResultRows:
     """The rows of a result for the slices, and for each slice in each window if there are windows."""
-    columns, reference, windows, zone = tuple(merged.slices.columns), settings.period, merged.windows, settings.zone
+    columns, windows = tuple(merged.slices.columns), merged.windows
+    reference, zone = settings.period, settings.zone
     if settings.window is None or windows is None:
         slices = row_maker.make_slice_rows(merged, labelled, witnesses=witnesses)
         return _ResultRows(columns, _convert_row_times(slices, zone))

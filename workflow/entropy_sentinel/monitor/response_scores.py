@@ -111,29 +111,27 @@ def _list_replies(responses: Any) -> list[Any] | None:
 def score_rows(saved: FittedEstimator, read: ReadingResult, by: Sequence[str] = ()) -> pl.DataFrame:
     """The result of `score` for responses that were already read, with the columns of slices."""
     rows = read.rows
-    p = _p_of(saved.estimator, rows)
+    p = _predict_rows(saved.estimator, rows)
     columns = {name: rows[name] for name in RESPONSE}
     for name in by:
         if name not in RESPONSE:
             columns[f"{SLICE_PREFIX}{name}" if name in _COLUMNS else name] = rows[f"{SLICE_PREFIX}{name}"]
     familiarity = judge_familiarity(saved, rows, by)
     verdicts = select_verdicts(saved, bool(read.override_counts), familiarity["unfamiliar"])
-    columns |= {"p_correct": p, "verdict": verdicts if not p.null_count() else _where_known(verdicts, p)}
+    columns |= {"p_correct": p, "verdict": verdicts if not p.null_count() else _clear_unknown(verdicts, p)}
     columns |= {"unfamiliar": familiarity["unfamiliar"], "familiarity_reason": familiarity["familiarity_reason"]}
     columns |= {"reason": rows["excluded"], "reason_code": rows[CODE]}
     scores = pl.DataFrame(columns)
-    return (
-        scores.with_columns(overridden=pl.lit(describe_overrides(saved.metadata, read.override_counts)))
-        if read.override_counts
-        else scores
-    )
+    if read.override_counts:
+        scores = scores.with_columns(overridden=pl.lit(describe_overrides(saved.metadata, read.override_counts)))
+    return scores
 
 
-def _p_of(estimator: Estimator, rows: pl.DataFrame) -> pl.Series:
+def _predict_rows(estimator: Estimator, rows: pl.DataFrame) -> pl.Series:
     """P(correct), (n_rows,), null for excluded rows and where the estimator gives NaN."""
     excluded = rows["excluded"]
     if len(rows) and not excluded.null_count():
-        _p_correct(estimator, rows.clear())
+        _p_correct(estimator, rows.clear())  # raises the error of an estimator without P(correct)
         return pl.Series([None] * len(rows), dtype=pl.Float64)
     if excluded.null_count() == len(rows):  # as usual within a request
         return pl.Series(_p_correct(estimator, rows), dtype=pl.Float64).fill_nan(None)
@@ -143,7 +141,7 @@ def _p_of(estimator: Estimator, rows: pl.DataFrame) -> pl.Series:
     return pl.Series(p).fill_nan(None)
 
 
-def _where_known(texts: pl.Series, values: pl.Series) -> pl.Series:
+def _clear_unknown(texts: pl.Series, values: pl.Series) -> pl.Series:
     """The texts, null where the value is null."""
     return pl.select(pl.when(values.is_not_null()).then(texts)).to_series()
 

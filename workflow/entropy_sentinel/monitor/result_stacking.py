@@ -54,7 +54,7 @@ def _stack_windows(frames: Sequence[pl.DataFrame | None]) -> pl.DataFrame | None
 
 
 def _name_pooled_slices(result: Monitored) -> Monitored:
-    """A result whose slice of all small slices also has the model, so that each model has its own."""
+    """A result whose slice of all small slices, OTHERS, has its model as value, so that each model has its own."""
     model = _find_model(result)
 
     def add_model(frame: pl.DataFrame) -> pl.DataFrame:
@@ -81,11 +81,12 @@ def _name_pooled_slices(result: Monitored) -> Monitored:
 
 
 def _find_model(result: Monitored) -> str:
+    """The model of a result of one estimator, without its provider."""
     return strip_prefix(result.provenance["estimators"][0]["model"])
 
 
 def _list_witnesses(every: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The witnesses of each model's responses."""
+    """The witnesses (judges and second models) of each model's responses, from each provenance; as JSON."""
     witnesses: list[dict[str, Any]] = []
     for about in every:
         model = about["estimators"][0]["model"] if len(every) > 1 else None

@@ -137,7 +137,10 @@ def add_unwatched(
 def _find_ended_models(
     states: Sequence[WatchedState], models: Sequence[str], times: Sequence[datetime]
 ) -> Sequence[str]:
-    """The models of several that have no responses in the newest window, and had some before."""
+    """The models, of several, that had responses but none in the newest window: others may be their new names.
+
+    A single model may always have a new name. `times` are the windows with responses.
+    """
     ended = []
     for state, model in zip(states, models, strict=False):
         windows = [] if state.merged is None else state.merged.traffic["window"].drop_nulls().to_list()
@@ -149,9 +152,9 @@ def _find_ended_models(
 def _find_late_windows(
     result: Monitored, states: Sequence[WatchedState], counts: Mapping[datetime, int], settings: MonitorOptions
 ) -> list[datetime]:
-    """The windows that lack responses and should have them by now; record the progress of this run.
+    """The windows that lack responses and should have them by now; record the progress of this run in `result`.
 
-    `counts` are the numbers of responses of the windows.
+    `counts` are the numbers of responses by window, on the clock of the windows' zone.
     """
     if settings.window is None:
         return []
@@ -159,15 +162,17 @@ def _find_late_windows(
     if option_time is not None and option_time.tzinfo is None:
         option_time = option_time.replace(tzinfo=ZoneInfo(settings.zone or "UTC"))
     now = (option_time or datetime.now(UTC)).astimezone(UTC)
-    wall: datetime = convert_to_clock(pl.Series([now], dtype=DTYPE), settings.zone).item()
-    present = find_usual_windows({each: n for each, n in counts.items() if each <= wall})
+    clock_now: datetime = convert_to_clock(pl.Series([now], dtype=DTYPE), settings.zone).item()
+    present = find_usual_windows({each: n for each, n in counts.items() if each <= clock_now})
     if not present:
         return []
-    later_windows, newest = list_later_windows(present, settings.window, wall), max(present)
+    newest = max(present)
+    later_windows = list_later_windows(present, settings.window, clock_now)
     missing = find_missing_windows(present, later_windows, settings.window)
     lasting = [state for state in states if state.path is not None]
-    if not lasting:
+    if not lasting:  # an old log that is read once lacks nothing, unless the user says when it should be complete
         return missing if option_time is not None else []
+    # All states of a run have the same record.
     before = next((found for state in lasting if (found := state.progress) is not None), None)
     progress = update_progress(len(later_windows), newest, settings.window, now, before).to_list()
     result.progress.update({state.path: progress for state in lasting if state.path is not None})
@@ -181,7 +186,10 @@ def _add_alerts(
     windows: Sequence[datetime],
     settings: MonitorOptions,
 ) -> None:
-    """Put alerts of unwatched traffic before the others of `result`, and into the history of each state."""
+    """Put alerts of unwatched traffic before the others of `result`, and into the history of each state.
+
+    `windows` are all windows up to now, of which the newest two are new.
+    """
     histories = {state.path: read_history(state.state) for state in states if state.path is not None}
     history = AlertHistory()
     for earlier in histories.values():
@@ -196,7 +204,7 @@ def _add_alerts(
 
 
 def _convert_times(episode: Episode, zone: str | None) -> Episode:
-    """An episode with real times."""
+    """An episode, whose times are those of a zone's clock, with real times."""
     moments = [episode.since, episode.detected, episode.until]
     real = iter(_convert_windows([each for each in moments if each is not None], zone))
     since, detected, until = (None if each is None else next(real) for each in moments)

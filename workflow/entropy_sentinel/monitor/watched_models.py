@@ -42,7 +42,7 @@ class WatchedModels(Generic[Options]):
     """The models of a run, and how one pass reads the responses of all of them.
 
     Attributes:
-        each: The models.
+        models: The models.
         reading: The options for the pass, which selects the responses of all models.
         names: The names of the models if there are several estimators, else null.
         user_named: Whether the user has named the models to watch, so that others are left out on purpose.
@@ -116,4 +116,5 @@ def _load_model(
 
 
 def _names_model(pair: str) -> bool:
+    """Whether a pair of `where`, NAME=VALUE, is about the model."""
     return pair.partition("=")[0] == MODEL

@@ -19,7 +19,10 @@ class Acknowledgement:
     day: date
 
     def covers(self, kind: str, name: str, times: Sequence[datetime], today: date) -> bool:
-        """Whether an alert is acknowledged; `times` are its beginning and when it became worse."""
+        """Whether an alert of this kind and slice name is acknowledged.
+
+        `times` are its beginning and when it became worse; an alert without times counts as one of `today`.
+        """
         latest = max((moment.date() for moment in times), default=today)
         return (kind, name) == (self.kind, self.slice) and latest <= self.day
 
@@ -42,6 +45,7 @@ def read_acknowledgements(path: Path | None) -> list[Acknowledgement]:
 
 
 def _parse_line(text: str, place: str) -> Acknowledgement:
+    """The acknowledgement in a line; raises InputError, which names the file and line, `place`, for another text."""
     kind, _, rest = text.partition(" ")
     # The name as outputs show it: one that is empty, or has a space at its beginning or end, is in quotes there.
     name, _, day = rest.strip().rpartition(" ")

@@ -64,7 +64,10 @@ def read_history(state: State) -> AlertHistory:
 def make_alerts(
     episodes: Iterable[Episode], by: Sequence[str], rules: ReportingRules, rows: Mapping[SliceValues, Row]
 ) -> RunAlerts:
-    """The alerts of episodes. `rows` are the newest rows with enough responses, by the slices' values."""
+    """The alerts of episodes, and of reported ones that are over; and the history for the next run.
+
+    `by` are the slice columns, and `rows` the newest rows with enough responses, by the slices' values.
+    """
     run = RunAlerts()
     newest = rules.newest[-1] if rules.newest else None
     reported = {} if rules.history is None else rules.history.reported
@@ -86,7 +89,10 @@ def make_alerts(
 
 
 def _decide_status(episode: Episode, earlier: ReportedAlert | None, rules: ReportingRules) -> AlertStatus | None:
-    """The status of an episode, or None if its end has already been reported."""
+    """The status of an episode; None if its end, or an end before the newest windows, needs no report.
+
+    `earlier` is the alert that an earlier run reported about it, if there is one.
+    """
     oldest_new = rules.newest[0] if rules.newest else None
     if rules.history is not None:
         is_known = earlier is not None
@@ -110,7 +116,11 @@ def _decide_status(episode: Episode, earlier: ReportedAlert | None, rules: Repor
 def _close_reported_alerts(
     run: RunAlerts, by: Sequence[str], rules: ReportingRules, rows: Mapping[SliceValues, Row]
 ) -> None:
-    """Add alerts about reported episodes that are over; keep those of slices about which nothing is known now."""
+    """Add alerts about reported episodes that this run does not find, so that they are over, to `run`.
+
+    `rows` are the newest rows by the slices' values. Without a row that can tell, the alert stays in the history. Drops
+    are not closed: their episodes say when they end.
+    """
     until = rules.newest[-1] if rules.newest else None
     for key, reported in ({} if rules.history is None else rules.history.reported).items():
         kind = _find_kind(key.kind)

@@ -29,7 +29,7 @@ _FEWEST_CHECKS = 20.0
 
 
 def count_tested_slices(merged: SliceTable, least: int) -> int:
-    """The number of slices with enough responses in the reference; the false alarms are shared among them."""
+    """The number of slices with at least `least` responses in the reference; the false alarms are shared among them."""
     return int((merged.before.n_estimated >= least).sum())
 
 
@@ -56,6 +56,7 @@ def find_drops(
     base_windows = base_windows.filter(pl.col("n") > 0, pl.col("window") >= settings.period.start).sort(
         "slice", "window"
     )
+    # Dependent responses make variances larger: those of a cluster, and clusters that recur in later windows.
     moments = merged.clusters.measure_grains(merged.base_windows.rows.select("slice", grain="window"))
     base_windows = pl.concat(
         [base_windows, merged.clusters.measure_recurrences(base_windows.select("slice", grain="window"))],
@@ -80,10 +81,14 @@ def find_drops(
 
 
 def _make_series(estimator: Estimator, sums: SliceSums, n_reference: int, effects: np.ndarray) -> WindowSeries:
-    """The series of a slice; `effects` are the design effects that the windows up to each one tell, (w,)."""
+    """The sums of a slice's windows as a series to search for drops.
 
+    `sums`, (w,), begin with the `n_reference` windows of the reference. `effects`, (w,), are the design effects
+    (factors of the variance by dependent responses) that the windows up to each one tell.
+    """
     n, k = sums.n_estimated, sums.values.shape[1]
     products = np.zeros((len(n), k, k))
+    # Sums have only one half of the symmetric matrix of products.
     for place, (i, j) in enumerate(list_pairs(k)):
         products[:, i, j] = products[:, j, i] = sums.products[:, place]
     variance = effects * unit_variances(n, sums.values, products, estimator.accuracies_of)
@@ -98,7 +103,10 @@ def _make_episode(
     windows: Sequence[datetime],
     row: Row,
 ) -> Episode:
-    """The episode of a drop, whose numbers of windows are places in `windows`."""
+    """The episode of a drop; its numbers of windows, like `detected`, the window of the alarm, are places in `windows`.
+
+    `row` is the newest row of the slice.
+    """
     end = len(windows) if drop.end_window is None else drop.end_window + 1
     levels = DropLevels(before=drop.previous_accuracy, after=series.accuracy(np.arange(drop.level_window, end)))
     worse = tuple(windows[place] for place in drop.worse_windows)
@@ -117,6 +125,7 @@ def _make_episode(
 
 
 def _describe_drop(levels: DropLevels, worse: Sequence[datetime], until: datetime | None, row: Row) -> str:
+    """The message: how far the accuracy fell, or had fallen if the drop ended (`until`)."""
     if until is not None:
         return f"estimated accuracy had fallen from {levels.before:.3f}"
     message = f"estimated accuracy fell by {levels.before - levels.after:.3f} to {levels.after:.3f}"

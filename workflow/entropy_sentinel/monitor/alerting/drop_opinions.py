@@ -35,9 +35,10 @@ def add_opinions(
     zone: str | None,
     level: float,
 ) -> Iterator[Episode]:
-    """Yield drops; those that last and about which a second opinion was asked say what it says.
+    """Yield all drops; the message of one that lasts also says what a second opinion on its slice shows.
 
-    `opinions` are those of the models that count, the strongest first; `slices` are those of `SliceTable`.
+    A second opinion is whether another model's answers agree. `opinions` are those of the models that count, the
+    strongest first; `slices` has the values of each slice, in the order of its number.
     """
     numbers = {values: number for number, values in enumerate(slices.iter_rows())} if opinions else {}
     for drop in drops:
@@ -57,7 +58,10 @@ def add_opinions(
 def _add_opinion(
     drop: Episode, levels: DropLevels, opinion: AskedWitness, part: pl.DataFrame, zone: str | None, level: float
 ) -> Episode:
-    """The drop with what a second model says: whether the share with which it agrees has fallen as well."""
+    """The drop with what a second model says: whether the share with which it agrees has fallen as well.
+
+    `part` are the responses of the slice about which it was asked.
+    """
     timed = part.drop_nulls("grain")
     is_later = convert_from_clock(timed["grain"], zone) >= drop.since
     after, before = (_make_asked_slice(timed.filter(side), opinion.at_random) for side in (is_later, ~is_later))
@@ -84,7 +88,7 @@ def _add_opinion(
 
 
 def _make_asked_slice(part: pl.DataFrame, at_random: bool) -> WitnessedSlice:
-    """The answers that are part of the sample; all if none has a weight."""
+    """The values of a second opinion on responses that are part of its sample; on all if none has a weight."""
     weights = None
     if not at_random and part[WEIGHT].count():
         part = part.drop_nulls(WEIGHT)

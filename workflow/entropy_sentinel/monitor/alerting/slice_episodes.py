@@ -62,7 +62,10 @@ def can_evaluate(row: Row, kind: AlertCode) -> bool:
 def _find_last_episode(
     kind: AlertCode, slice_: Mapping[str, str | None], rows: Sequence[Row], messages: Sequence[Mapping[AlertCode, str]]
 ) -> Episode:
-    """The last episode of a kind; `messages` are those of the kinds whose condition each row meets."""
+    """The last rows in sequence that meet the condition of a kind, at least one.
+
+    `rows` are those of a slice in the order of time; `messages` has for each row, by kind, those of the conditions met.
+    """
     last = len(rows) - 1
     while kind not in messages[last]:
         last -= 1
@@ -81,7 +84,10 @@ def _find_last_episode(
 
 
 def _confirm_episode(episode: Episode, window_rows: pl.DataFrame, rules: MonitorOptions) -> Episode | None:
-    """An episode with its real beginning, from the earlier windows; null if too few windows confirm it."""
+    """An episode with its real beginning, from the earlier windows; null if fewer than `confirm` windows have it.
+
+    `window_rows` are the rows of all slices and windows; earlier ones extend the episode as long as they have it too.
+    """
     is_slice = [pl.col(name).eq_missing(pl.lit(value)) for name, value in episode.slice.items()]
     earlier = window_rows.filter(
         *is_slice, pl.col("window") < episode.since, pl.col("n_estimated") >= rules.min_responses
@@ -102,7 +108,10 @@ def _confirm_episode(episode: Episode, window_rows: pl.DataFrame, rules: Monitor
 
 
 def find_stale_episodes(slice_rows: pl.DataFrame, times: pl.DataFrame, rules: MonitorOptions) -> Iterator[Episode]:
-    """Yield the episodes of stale slices; `times` has their values, `last_usable` and `stale_from`."""
+    """Yield the episodes of stale slices, which no longer have enough responses.
+
+    `times` has the slice columns, then the last window with enough, `last_usable`, and the first without, `stale_from`.
+    """
     if not rules.has_kind(AlertKind.STALE):
         return
     by = times.columns[:-2]
@@ -154,5 +163,6 @@ def _select_watched_accuracy(row: Row) -> _WatchedAccuracy:
 
 
 def _find_reason(row: Row, flag: FlagCode) -> str:
+    """The reason of a row's flag; `reasons` are in the order of `flag_codes`."""
     reason: str = row["reasons"][row["flag_codes"].index(flag)]
     return reason

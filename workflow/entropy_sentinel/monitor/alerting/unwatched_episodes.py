@@ -180,8 +180,8 @@ def _find_exclusions(
 ) -> Iterator[_Condition]:
     """Yield a condition for each model without an estimator, and for each other code of exclusions.
 
-    `totals` are the numbers of all responses by the begin of the window, None without times; the other arguments are
-    those of `find_unwatched`.
+    `totals` are the numbers of all responses by the begin of the window, None without times. `old_models` are models
+    with an estimator, of which others may be new names; `remedy_of` says what to do about a reason.
     """
     rows = traffic.exclusions.filter(~pl.col("code").is_in([str(code) for code in HARMLESS_CODES]))
     by_code = pl.when(pl.col("code") == ExclusionKind.OTHER_MODEL).then("subject").otherwise("code")
@@ -215,7 +215,10 @@ def _count_windows(
 
 
 def _count_unwatched(rows: pl.DataFrame, total: int) -> _Count:
-    """The count of a window, and the slices with many such responses, with their numbers."""
+    """The count of a window's rows of exclusions, and the slices with many such responses, with their numbers.
+
+    `total` is the number of all responses of the window.
+    """
     slices = rows.group_by("slice", maintain_order=True).agg(pl.col("n").sum(), pl.col("n_slice").max())
     large_slices = slices.filter((pl.col("n") >= FEWEST) & (pl.col("n") > SMALLEST_SHARE * pl.col("n_slice")))
     # Without slice columns, the only slice has no name, and its counts are those of the window.
@@ -242,6 +245,7 @@ def _find_empty_columns(traffic: Traffic) -> Iterator[_Condition]:
 
 
 def _make_model_message(model: str, old_models: Sequence[str]) -> Callable[[_Occurrence], str]:
+    """A function that makes the message about a model without an estimator; it may be a new name of an old model."""
     old = old_models[0] if len(old_models) == 1 else "OLD"
     model_text, reason = f"of {model}", "no estimator for this model"
     remedy = f"Fit one, or continue with {format_option('same_model', f'{old}={model}')}"
@@ -259,6 +263,7 @@ def _make_model_message(model: str, old_models: Sequence[str]) -> Callable[[_Occ
 
 
 def _make_reason_message(code: str, reason: str, remedy: str | None) -> Callable[[_Occurrence], str]:
+    """A function that makes the message about responses without an estimate for this reason."""
     if code == ExclusionKind.OTHER_LOGPROBS:
         name, _, value = reason.partition("=")
         reason_text = f"have {name} {value}, unlike the estimator's training data"
@@ -269,17 +274,17 @@ def _make_reason_message(code: str, reason: str, remedy: str | None) -> Callable
         what = f"{_format_share(occurrence)} {reason_text}"
         if occurrence.is_over:
             return what
-        slices_text = (
-            f"; {format_list(occurrence.last_count.slices, _MOST_NAMED_SLICES, '; ')}"
-            if occurrence.last_count.slices
-            else ""
-        )
-        return f"{what}{f' ({remedy})' if remedy else ''}{slices_text}"
+        advice = f" ({remedy})" if remedy else ""
+        slices = occurrence.last_count.slices
+        slices_text = f"; {format_list(slices, _MOST_NAMED_SLICES, '; ')}" if slices else ""
+        return f"{what}{advice}{slices_text}"
 
     return message
 
 
 def _make_column_message(column: str) -> Callable[[_Occurrence], str]:
+    """A function that makes the message about a slice column that is empty."""
+
     def message(occurrence: _Occurrence) -> str:
         what = f"{_format_share(occurrence)} have no value in '{column}', which was filled before"
         return what if occurrence.is_over else f"{what}. Check what writes it, or change {format_option('by')}"
@@ -288,13 +293,18 @@ def _make_column_message(column: str) -> Callable[[_Occurrence], str]:
 
 
 def _format_share(occurrence: _Occurrence) -> str:
+    """The number of unwatched responses of all, in the last window if there are windows."""
     what = f"{occurrence.last_count.n:,} of {format_count(occurrence.last_count.total, 'response')}"
     return f"{what} in {occurrence.window}" if occurrence.window else what
 
 
 def _find_last_episode(condition: _Condition, windows: Sequence[datetime | None], window: str) -> Episode | None:
-    """The last windows in a row with a condition, among all windows with responses."""
-    if windows == [None] or None in condition.counts and len(condition.counts) == 1:
+    """The episode of the last windows in a row with a condition, among all `windows` with responses.
+
+    `window` is their length. Null if no window has the condition. Responses without times are one window, None.
+    """
+    has_only_untimed = None in condition.counts and len(condition.counts) == 1
+    if windows == [None] or has_only_untimed:
         counts = condition.counts.get(None)
         return None if counts is None else _make_episode(condition, _Occurrence(counts, "", counts.n, is_over=False))
     times = [each for each in windows if each is not None]
@@ -316,6 +326,7 @@ def _find_last_episode(condition: _Condition, windows: Sequence[datetime | None]
 
 
 def _make_episode(condition: _Condition, occurrence: _Occurrence) -> Episode:
+    """The episode of a condition, without times."""
     return Episode(
         AlertKind.UNWATCHED,
         {},
@@ -327,6 +338,7 @@ def _make_episode(condition: _Condition, occurrence: _Occurrence) -> Episode:
 
 
 def _find_worse_windows(windows: Sequence[datetime], counts: Sequence[_Count]) -> Iterator[datetime]:
+    """Yield the windows in which the share of unwatched responses is twice that of the last worse window or more."""
     level = counts[0].share
     for window, count in zip(windows, counts, strict=True):
         if count.share >= 2 * level and count.share >= level + _RISE:
@@ -339,7 +351,7 @@ def _format_window(begin: datetime, window: str) -> str:
 
 
 def confirm_episode(episode: Episode, windows: Sequence[datetime], n: int) -> Episode | None:
-    """An episode that `n` windows in a row confirm, with the window that confirms it; else null."""
+    """The episode with the `n`-th of its `windows` as the one that makes it an alert; null if it has fewer."""
     if episode.since is None or n == 1:
         return episode
     times = [each for each in windows if each >= episode.since and (episode.until is None or each < episode.until)]
@@ -347,7 +359,10 @@ def confirm_episode(episode: Episode, windows: Sequence[datetime], n: int) -> Ep
 
 
 def find_usual_windows(counts: Mapping[datetime, int]) -> list[datetime]:
-    """The windows that have a usual number of responses; `counts` are in the order of time."""
+    """The windows that have a usual number of responses: not far fewer than the median of those before.
+
+    `counts` are numbers of responses by window, in the order of time.
+    """
     windows, earlier_counts = [], list[int]()
     for window, n in counts.items():
         if not earlier_counts or n >= _LEAST_USUAL * median(earlier_counts[-_USUAL_WINDOWS:]):
@@ -357,7 +372,10 @@ def find_usual_windows(counts: Mapping[datetime, int]) -> list[datetime]:
 
 
 def list_later_windows(windows: Sequence[datetime], window: str, now: datetime) -> list[datetime]:
-    """The complete windows after the newest of `windows`, at least one; the last _MOST_WINDOWS if it is old."""
+    """The windows after the newest of `windows` (at least one) that are complete at `now`; at most _MOST_WINDOWS.
+
+    `window` is the length of the windows.
+    """
     begin = shift_window(max(windows), 1, window)
     if shift_window(begin, 1, window) > now:
         return []
@@ -366,12 +384,17 @@ def list_later_windows(windows: Sequence[datetime], window: str, now: datetime) 
 
 
 def find_missing_windows(windows: Sequence[datetime], later_windows: Sequence[datetime], window: str) -> list[datetime]:
-    """The later windows in which responses were expected, as there are responses in `windows`."""
+    """The later windows in which responses were expected by the rhythm of `windows`, those with responses."""
     first, present = min(windows), set(windows)
     return [each for each in later_windows if _is_expected(each, first, present, window)]
 
 
 def _is_expected(begin: datetime, first: datetime, present: set[datetime], window: str) -> bool:
+    """Whether responses are expected in the window that begins at `begin`.
+
+    They are if one of the windows at the same time of earlier weeks or days had responses (`present`); and if there is
+    no such window since the `first` one of the logs.
+    """
     for period, n in _RHYTHMS.get(window, ()):
         earlier_windows = [begin - period * number for number in range(1, n + 1)]
         logged_windows = [each for each in earlier_windows if each >= first]
@@ -392,17 +415,21 @@ def is_late(lag: int, newest: datetime, window: str, now: datetime, progress: Pr
 
 
 def update_progress(lag: int, newest: datetime, window: str, now: datetime, progress: Progress | None) -> Progress:
-    """What the next run is to know."""
+    """What the next run is to know; the arguments are those of `is_late`."""
     if progress is None:
         return Progress(newest, now, lag)
     if newest <= progress.newest:
         return replace(progress, lag=min(lag, progress.lag))
+    # The complete windows since the newest one of the earlier run.
     wait = lag + len(list_windows(progress.newest, newest, window)) - 1
     return Progress(newest, now, min(lag, progress.lag), (*progress.waits, wait)[-_MOST_WAITS:])
 
 
 def describe_absence(missing: Sequence[datetime], n_responses: int, newest: datetime, window: str) -> Episode:
-    """The episode of the windows without usual responses at the end of the logs, which have a few in all."""
+    """The episode of the windows `missing` at the end of the logs, without the usual number of responses.
+
+    `n_responses` is the number that they have in all, and `newest` the last window before them.
+    """
     what = _format_window(missing[0], window)
     if len(missing) > 1:
         what = f"{len(missing):,} {window}s from {missing[0]:%Y-%m-%d %H:%M}".removesuffix(" 00:00")

@@ -47,7 +47,10 @@ Effects = tuple[float, float]
 
 
 def compute_p_value(accuracies_of: Accuracies, current: Side, reference: Side, effects: Effects = (1.0, 1.0)) -> float:
-    """The two-sided p of the difference between the estimates of two sets of responses, with their `effects`."""
+    """The two-sided p of the difference between the estimates of two sets of responses, `current` and `reference`.
+
+    `effects` are their design effects. The module's docstring has the formula of T, the change.
+    """
     (n1, sums1, products1), (n0, sums0, products0) = current, reference
     n, mean = n1 + n0, (sums1 + sums0) / (n1 + n0)
     observed = float(np.abs(np.subtract(*accuracies_of(np.array([sums1 / n1, sums0 / n0])))))
@@ -66,7 +69,7 @@ def compute_p_value(accuracies_of: Accuracies, current: Side, reference: Side, e
     changes = compute_change(z)
     slope = z.T @ changes / len(z)
     size = float(np.linalg.norm(slope))
-    if size > _ROUNDING_ERROR and np.abs(changes - z @ slope).max() <= 1e-9 * size:
+    if size > _ROUNDING_ERROR and np.abs(changes - z @ slope).max() <= 1e-9 * size:  # T is linear, so it is normal
         return float(2 * norm.sf(observed / size))
     if (share := np.mean(np.abs(changes) >= observed)) > _LARGE_P:
         return float(share)
@@ -84,7 +87,11 @@ def compute_p_value(accuracies_of: Accuracies, current: Side, reference: Side, e
 def _find_crossings(
     compute_change: Accuracies, origins: np.ndarray, direction: np.ndarray, level: np.ndarray
 ) -> np.ndarray:
-    """The place on each line where the rising T reaches its level, (n,); infinite if it never does."""
+    """The place on each line where the rising T reaches its `level`, (n,).
+
+    A line goes through its origin, (n, k), in the `direction`, (k,). The place is inf if T never reaches the level, and
+    -inf if it always does.
+    """
     low, high = np.full(len(origins), -_LINE_LENGTH), np.full(len(origins), _LINE_LENGTH)
 
     def evaluate(position: np.ndarray) -> np.ndarray:
@@ -111,7 +118,7 @@ def _factor_covariance(matrix: np.ndarray) -> np.ndarray:
 
 
 def adjust_p_values(p: np.ndarray) -> np.ndarray:
-    """The q of many tests, (n,), by Benjamini and Hochberg; NaN stays NaN and does not count as a test."""
+    """The q of the p of many tests, (n,), by Benjamini and Hochberg; NaN stays NaN and does not count as a test."""
     q = p.copy()
     tested = ~np.isnan(p)
     if tested.any():

@@ -30,15 +30,18 @@ class SliceFlagger:
     """Flags slices for one estimator; `general` holds the flags of all slices whose responses match it."""
 
     def __init__(self, saved: FittedEstimator, min_responses: int, override_counts: Mapping[str, int]) -> None:
-        """`override_counts` counts responses whose model or log-probabilities do not match the estimator, by kind."""
-        self._support, self._min_responses = saved.metadata.support, min_responses
+        """Flag slices with fewer than `min_responses` responses.
+
+        `override_counts` counts responses whose model or log-probabilities do not match the estimator, by kind.
+        """
+        self._min_responses = min_responses
+        self._support = saved.metadata.support
         self._familiarity = saved.metadata.familiarity
-        self._has_overrides, self._model, self._has_estimates = (
-            bool(override_counts),
-            saved.metadata.model,
-            saved.has_estimates,
-        )
-        self.general, self._general_overridden = find_general_flags(saved), find_general_flags(saved, override_counts)
+        self._model = saved.metadata.model
+        self._has_estimates = saved.has_estimates
+        self._has_overrides = bool(override_counts)
+        self.general = find_general_flags(saved)
+        self._general_overridden = find_general_flags(saved, override_counts)
 
     def find_overridden(self, sums: SliceSums) -> np.ndarray:
         """Whether the estimator's validation does not apply to each slice, (n,), because responses differ."""
@@ -46,7 +49,7 @@ class SliceFlagger:
         return n_overridden > 0 if self._has_overrides else np.zeros(len(sums), dtype=bool)
 
     def select_general(self, sums: SliceSums) -> Reasons:
-        """The flags that all slices have; `sums` (n,) are those of all slices."""
+        """The flags that all slices have, with their reasons; `sums` (n,) are those of all slices."""
         return self._general_overridden if self.find_overridden(sums).all() else self.general
 
     def explain_unfamiliar(self, sums: SliceSums) -> list[str | None]:
@@ -56,7 +59,11 @@ class SliceFlagger:
     def flag_rows(
         self, rows: pl.DataFrame, sums: SliceSums, unfamiliar: Sequence[str | None], notes: Sequence[Reasons]
     ) -> list[Reasons]:
-        """All flags of each row; `notes` are the flags that do not depend on its numbers."""
+        """All flags of each row, with their reasons.
+
+        `unfamiliar` says why a row is unlike all labelled domains, and `notes` are its flags that do not depend on its
+        numbers.
+        """
         outside = self._explain_outside(sums, rows["estimated_accuracy"].fill_null(np.nan).to_numpy())
         questions, is_overridden = sums.question_counts, self.find_overridden(sums)
         row_flags: list[Reasons] = []
@@ -100,14 +107,14 @@ class SliceFlagger:
         if self._support is None:
             return [None] * len(sums)
         reasons: list[str | None] = [None] * len(sums)
-        enough = np.flatnonzero(sums.n_estimated >= self._min_responses)
+        enough = np.flatnonzero(sums.n_estimated >= self._min_responses)  # the numbers of slices
         for place, why in zip(enough, self._support.flags(sums.histogram[enough], accuracy[enough]), strict=True):
             reasons[place] = why
         return reasons
 
 
 def note_slices(merged: SliceTable, recent: RecentWindows | None, min_responses: int) -> list[Reasons]:
-    """The flags that do not depend on numbers: whether a slice pools others, and whether it is stale."""
+    """The flags of each slice that do not depend on its numbers: whether it pools others, and whether it is stale."""
     notes = note_pooled_slices(merged, np.arange(len(merged.slices)))
     if recent is not None:
         for place in np.flatnonzero(recent.stale):
@@ -119,16 +126,19 @@ def note_slices(merged: SliceTable, recent: RecentWindows | None, min_responses:
 
 
 def note_pooled_slices(merged: SliceTable, slices: np.ndarray) -> list[Reasons]:
-    """The note of each row, empty unless its slice is pooled; `slices` (n,) are rows of `MergedSums.slices`."""
+    """The flags of each row, empty unless its slice contains others; `slices`, (n,), are the rows' slice numbers."""
     notes: list[Reasons] = [{} for _ in slices]
-    if merged.n_pooled:
+    if merged.n_pooled:  # the last slice contains the others
         for place in np.flatnonzero(slices == len(merged.slices) - 1):
             notes[place][Flag.POOLED] = f"contains {merged.n_pooled:,} smaller slices"
     return notes
 
 
 def find_general_flags(saved: FittedEstimator, override_counts: Mapping[str, int] | None = None) -> Reasons:
-    """The flags that apply to all slices, with reasons; `override_counts` counts those that do not match by kind."""
+    """The flags that apply to all slices, with reasons: about the estimator and its validation.
+
+    `override_counts` counts responses that do not match the estimator, by kind; its validation does not apply to them.
+    """
     flags: Reasons = {}
     if not saved.has_estimates:
         return flags

@@ -104,13 +104,17 @@ class SameModelComparison:
 def compare_same_models(
     saved: FittedEstimator, merged: SliceTable, names: Mapping[str, int], settings: MonitorOptions
 ) -> SameModelComparison | None:
-    """Compare models that count as the estimator's with it; `names` counts their responses by the name in the logs."""
+    """Compare responses of models that count as the estimator's (`same_model`) with those of its own name before.
+
+    `names` are the numbers of their responses by the name in the logs; null without any.
+    """
     if not names:
         return None
     comparison = SameModelComparison(str(saved.metadata.model), names)
     if merged.windows is None:
         return comparison
     rows, sums = merged.windows
+    # Windows as numbers; -1 for responses without a time.
     windows = rows["window"].to_physical().fill_null(-1).to_numpy()
     is_new = sums.sum_of("n_same_model") > 0
     times = sorted({int(each) for each in windows if each >= 0})
@@ -118,7 +122,8 @@ def compare_same_models(
     if first is None:
         return comparison
     place = times.index(first)
-    first_windows, windows_before = times[place : place + FIRST_WINDOWS], times[max(place - WINDOWS_BEFORE, 0) : place]
+    first_windows = times[place : place + FIRST_WINDOWS]
+    windows_before = times[max(place - WINDOWS_BEFORE, 0) : place]
     slices = rows["slice"].to_numpy()
     # A window in which the name changed has responses of both, which its sums do not separate.
     after = _sum_histograms(sums.histogram, slices, np.isin(windows, first_windows) & is_new, len(merged.slices))
@@ -135,14 +140,20 @@ def compare_same_models(
 
 
 def _sum_histograms(counts: np.ndarray, slices: np.ndarray, rows: np.ndarray, n_slices: int) -> np.ndarray:
-    """The histogram of each slice over some rows, (n_slices, m)."""
+    """The histogram of each slice over some rows, (n_slices, m).
+
+    `counts`, (n, m), and `slices`, (n,), are the histogram and the slice of each row; `rows`, (n,) bool, selects some.
+    """
     total = np.zeros((n_slices, counts.shape[1]))
     np.add.at(total, slices[rows], counts[rows])
     return total
 
 
 def _measure_distance(after: np.ndarray, before: np.ndarray) -> _Distance | None:
-    """The distance between distributions of P(correct) of two models, averaged over slices, and that by chance."""
+    """The distance between the entropies of two models, averaged over slices; null without a slice that has both.
+
+    `after` and `before` are histograms of the slices, (n_slices, m).
+    """
     n_after, n_before = after.sum(axis=1), before.sum(axis=1)
     both = (n_after >= _FEWEST) & (n_before >= _FEWEST)
     if not both.any():

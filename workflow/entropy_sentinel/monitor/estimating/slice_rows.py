@@ -90,7 +90,7 @@ class SliceRowMaker:
         return add_rank(self._add_expected_errors(frame))
 
     def describe_witnesses(self, merged: SliceTable, witnesses: WitnessEstimates) -> list[dict[str, Any]]:
-        """What labels show of each witness as an estimate, beside the estimator."""
+        """What labels show of each witness (judge or second model) as an estimate, beside the estimator; as JSON."""
         return witnesses.describe(self._compute_accuracy(merged.total), merged.total.n_estimated)
 
     def make_window_rows(
@@ -105,7 +105,7 @@ class SliceRowMaker:
     ) -> pl.DataFrame:
         """One row per slice and window, by window and rank; only windows after the reference have a `change`.
 
-        Without `test_changes` its p and q are null. `rows` (n,) has `slice` (a row number of `MergedSums.slices`) and
+        Without `test_changes` its p and q are null. `rows` (n,) has `slice` (a row number of `merged.slices`) and
         the first and last window (`window_from` and `window`); `sums` (n,) are the sums of these rows.
         """
         slice_ = rows["slice"].to_numpy()
@@ -127,14 +127,18 @@ class SliceRowMaker:
         return add_rank(self._add_expected_errors(frame), "window")
 
     def _make_rows(self, sums: SliceSums, moments: ClusterMoments, notes: list[Reasons]) -> pl.DataFrame:
-        """A row per slice of `sums` with its estimate, interval and flags; `notes` are further flags of each slice."""
+        """A row per slice of `sums` with its estimate, interval and flags.
+
+        `moments` tell the design effects of dependent responses, and `notes` are further flags of each slice.
+        """
         n, accuracy = sums.n_estimated, self._compute_accuracy(sums)
         # Estimates of repeated questions differ less than their answers: these are right or wrong together.
         effect = moments.robust_effect if self._has_cluster_column else moments.counts_effect
         n_effective = n / effect
         unfamiliar = self._flags.explain_unfamiliar(sums)
         unlike = np.array([why is not None for why in unfamiliar], dtype=bool)
-        # Which errors the interval of each slice rests on.
+        # Which errors the interval of each slice rests on: 0 those of the validation, 1 none, 2 those assumed of
+        # unfamiliar slices.
         residuals_number = np.where(unlike, 2, np.where(self._flags.find_overridden(sums), 1, 0))
         lower, upper, worth = np.full((3, len(n)), np.nan)
         basis = np.full(len(n), None, dtype=object)
@@ -198,7 +202,10 @@ class SliceRowMaker:
         return add_expected_errors(frame)
 
     def _make_estimator_part(self, frame: pl.DataFrame, sums: SliceSums, merged: SliceTable) -> EstimatorPart:
-        """Where the estimator counts beside a witness, and which rows have hardly any labels and need one."""
+        """What the estimator adds to a witness (judge or second model), and which rows need a witness.
+
+        A row needs one if its estimate cannot be relied on and it has hardly any labels.
+        """
         is_familiar, is_reliable = self._find_reliable(sums)
         accuracy = pl.col("estimated_accuracy")
         # Labels of only a part of the slice do not tell its accuracy.
@@ -223,6 +230,7 @@ class SliceRowMaker:
         return is_familiar, is_familiar & self._usable
 
     def _compute_accuracy(self, sums: SliceSums) -> np.ndarray:
+        """The estimated accuracy of each slice, (n,); NaN without a response."""
         accuracy = np.full(len(sums), np.nan)
         has_estimate = sums.n_estimated > 0
         if has_estimate.any():
@@ -240,7 +248,8 @@ class SliceRowMaker:
     ) -> pl.DataFrame:
         """Add `change`; its p, null if a side has too few responses; and its q over all slices (of the window).
 
-        `effects` are the design effects of both sides, (n,) each.
+        `current` and `reference` are the sums of each row's two sides, and `effects` their design effects, (n,) each.
+        `is_later`, (n,), says which rows may have a change (by default all); without `test` p and q are null.
         """
         n_now, n_then = current.n_estimated, reference.n_estimated
         smaller = np.minimum(n_now, n_then)

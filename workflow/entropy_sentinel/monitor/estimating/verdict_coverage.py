@@ -52,9 +52,10 @@ def _explain_reason(reason: str) -> str:
 
 
 def judge_familiarity(estimator: FittedEstimator, rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """`unfamiliar` and `familiarity_reason` of each row, (n_rows,): one of them is null.
+    """`unfamiliar` (bool) and `familiarity_reason` (why it was not judged) of each row, (n_rows,): one of them is null.
 
-    `rows` are those of `read_all_responses`, with the columns of slices; only responses with an estimate count.
+    They are the same for all rows of a slice, by the columns `by`. `rows` are those of `read_all_responses`; only
+    responses with an estimate count.
     """
     keys = [f"{SLICE_PREFIX}{name}" for name in by]
     if not keys:
@@ -84,7 +85,7 @@ def judge_familiarity(estimator: FittedEstimator, rows: pl.DataFrame, by: Sequen
 
 
 def _make_familiarity(unfamiliar: Sequence[bool | None], reasons: Sequence[Unjudged | None]) -> pl.DataFrame:
-    """The two columns."""
+    """The columns `unfamiliar` and `familiarity_reason`."""
     return pl.DataFrame(
         {
             "unfamiliar": pl.Series(unfamiliar, dtype=pl.Boolean),
@@ -94,7 +95,7 @@ def _make_familiarity(unfamiliar: Sequence[bool | None], reasons: Sequence[Unjud
 
 
 def select_verdicts(estimator: FittedEstimator, overridden: bool, unfamiliar: pl.Series) -> pl.Series:
-    """The verdict that covers each response, (n_rows,).
+    """The verdict that covers each response, (n_rows,), by whether its slice is `unfamiliar`; null if not judged.
 
     `usable` needs a slice that is like a labelled domain; the other verdicts warn of every response.
     """
@@ -131,4 +132,5 @@ def describe_familiarity(scores: pl.DataFrame, by: Sequence[str]) -> list[str]:
 
 
 def _format_slices(slices: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+    """The name of each slice: its values, joined."""
     return [", ".join("-" if value is None else str(value) for value in row) for row in slices.select(columns).rows()]

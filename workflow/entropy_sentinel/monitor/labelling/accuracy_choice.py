@@ -90,7 +90,10 @@ def add_expected_errors(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def use_asked_accuracy(rows: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
-    """The rows with the accuracy of a witness in use, where `asked` has one (`witness_estimates.COLUMNS`)."""
+    """The rows, in whose COLUMNS the accuracy of a witness replaces another where `asked` has one.
+
+    A witness is a judge or a second model. `asked`, (n_rows,), has `witness_estimates.COLUMNS`.
+    """
     rows = pl.concat([rows.drop("witness", "n_asked"), asked], how="horizontal")
     asked_columns = ("asked_accuracy", "asked_lower", "asked_upper", "asked_basis", "asked_note", "asked_note_codes")
     has_asked = pl.col("asked_accuracy").is_not_null()
@@ -100,7 +103,7 @@ def use_asked_accuracy(rows: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
 
 
 def _choose_accuracy(row: Row, residuals: Residuals | None, level: float) -> _ChosenAccuracy:
-    """The values of COLUMNS for a row."""
+    """The values of COLUMNS for a row; `residuals` are null if its estimate is not to be relied on."""
     if row["improved_accuracy"] is None:
         rests_on = None if row["estimated_accuracy"] is None else FROM_ESTIMATE
         return _ChosenAccuracy(row["estimated_accuracy"], row["lower"], row["upper"], rests_on)
@@ -109,8 +112,14 @@ def _choose_accuracy(row: Row, residuals: Residuals | None, level: float) -> _Ch
         return labels.add_note(_explain_width(row))
     estimate = row["estimated_accuracy"]
     [variance] = sampling_variance([estimate], [row["n_effective"]])
-    labels_alone = row["improved_accuracy"], row["labels_worth"]
-    both = combine_labels(residuals.spread, estimate, float(variance), *labels_alone, level)
+    both = combine_labels(
+        residuals.spread,
+        estimate,
+        variance=float(variance),
+        share=row["improved_accuracy"],
+        n=row["labels_worth"],
+        level=level,
+    )
     if both.contradicts:
         return labels.add_note(_describe_contradiction(row))
     return _ChosenAccuracy(both.estimate, both.lower, both.upper, FROM_BOTH)

@@ -59,7 +59,10 @@ class Allocation(NamedTuple):
 def allocate_labels(
     rows: pl.DataFrame, by: Mapping[str, str], options: SampleOptions, judge: JudgeBudget | None
 ) -> Allocation:
-    """How many responses of each slice to label; raises InputError if the budget is too small for any slice."""
+    """How many responses of each slice to label; raises InputError if the budget is too small for any slice.
+
+    `by` are the names of the slice columns in tables, by their names in `rows`; `judge` is null if none is planned.
+    """
     return _allocate_for_validation(rows, by, options, judge) or _allocate_for_watching(rows, by, options)
 
 
@@ -99,7 +102,7 @@ def _allocate_for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: S
     least = LABELS_A_SLICE if options.per_slice is None else options.per_slice
     most = max(least, options.budget) if options.max_per_slice is None else options.max_per_slice
     least = min(least, most)
-    fewest = max(1, min(least, LABELS_A_SLICE))
+    fewest = max(1, min(least, LABELS_A_SLICE))  # slices with fewer responses get no labels
     sizes = count_slices(rows, by)
     enough = sizes.filter(pl.col("n_responses") >= fewest)
     if enough.is_empty():
@@ -110,7 +113,7 @@ def _allocate_for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: S
     n_affordable = int(np.count_nonzero(np.cumsum(needed) <= options.budget))
     if not n_affordable:
         raise InputError(f"budget: must be at least {needed[0]}, the labels of one slice, got {options.budget}")
-    slices = enough.head(n_affordable)
+    slices = enough.head(n_affordable)  # the largest ones
     slice_sizes = np.minimum(slices["n_responses"].to_numpy(), most)
     counts = apportion_labels(np.ones(n_affordable), needed[:n_affordable], slice_sizes, options.budget)
     return Allocation(

@@ -66,7 +66,8 @@ def draw_first_sample(logs: LogSources, options: SampleOptions) -> Sample:
     Raises InputError if the budget is too small for a slice, or if the responses come from several models that are not
     slices.
     """
-    by, quality = name_slice_columns(options.by), JudgeQuality(options.judge_sensitivity, options.judge_specificity)
+    by = name_slice_columns(options.by)
+    quality = JudgeQuality(options.judge_sensitivity, options.judge_specificity)
     rows, n_unanswered = _read_responses(logs, options)
     budget = plan_judge_budget(rows, options)
     plan = allocate_labels(rows, by, options, budget)
@@ -100,6 +101,7 @@ def draw_first_sample(logs: LogSources, options: SampleOptions) -> Sample:
 
 
 def _describe_next_step(purpose: Purpose, options: SampleOptions) -> str:
+    """The command to run with the labels, without its option `--labels`."""
     names = list(map(shlex.quote, options.by))
     if purpose is Purpose.WATCH:
         return " ".join(["monitor LOGS", *(f"--by {name}" for name in names)])
@@ -155,17 +157,21 @@ def _draw_slices(
     options: SampleOptions,
     by: Mapping[str, str],
 ) -> _Draw:
-    """The rows to label and to judge, by slice, in an order that does not depend on their entropies."""
+    """The rows to label and to judge, by slice, in an order that does not depend on their entropies.
+
+    Of each slice, its `design` says how many. Those to label are drawn from those to judge. `by` are the names of the
+    slice columns in tables, by their names in `rows`.
+    """
     asked, judged = [], []
     for design, row in zip(designs, slices.iter_rows(named=True), strict=True):
         values = [row[name] for name in by]
         is_slice = [pl.col(name).eq_missing(value) for name, value in zip(by, values, strict=True)]
         slice_rows = rows.filter(*is_slice)
-        phase = slice_rows
+        candidates = slice_rows
         if options.judge_usd is not None:
-            phase = slice_rows[_draw_systematically(slice_rows, design.verdicts, f"{options.seed} {values} judge")]
-            judged.append(_add_weights(phase, design.verdicts / len(slice_rows)))
-        drawn = phase[_draw_systematically(phase, design.labels, f"{options.seed} {values}")]
+            candidates = slice_rows[_draw_systematically(slice_rows, design.verdicts, f"{options.seed} {values} judge")]
+            judged.append(_add_weights(candidates, design.verdicts / len(slice_rows)))
+        drawn = candidates[_draw_systematically(candidates, design.labels, f"{options.seed} {values}")]
         asked.append(_add_weights(drawn, design.labels / len(slice_rows)))
     return _Draw(pl.concat(asked), pl.concat(judged or asked))
 
@@ -182,11 +188,13 @@ def _draw_systematically(rows: pl.DataFrame, n: int, seed: str) -> np.ndarray:
     """The positions of `n` rows, (n,), drawn systematically in serpentine order of time and entropy."""
     time = rows[_TIME].fill_null(0)
     blocks = max(math.isqrt(n), 1) if time.n_unique() > 1 else 1
+    # The place of each row in the order of time, and from it the block.
     place = np.empty(len(rows), dtype=int)
     place[np.lexsort((rows[ORDER], time))] = np.arange(len(rows))
     block = place * blocks // len(rows)
     entropy = rows["mean"].to_numpy()
     serpentine = np.lexsort((rows[ORDER], np.where(block % 2, -entropy, entropy), block))
+    # Every (n_rows / n)th row of the list, from a random start.
     start = draw_number(seed) / 2**64
     drawn: np.ndarray = serpentine[((start + np.arange(n)) * len(rows) / max(n, 1)).astype(int)]
     return drawn

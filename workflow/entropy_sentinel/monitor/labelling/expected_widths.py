@@ -56,6 +56,10 @@ def expect_widths(designs: Sequence[Design], judge: JudgeQuality, level: float) 
 
 @cache
 def _expect_width(design: Design, judge: JudgeQuality | None, explained: float, level: float) -> float:
+    """The width of an interval from a slice's labels, and from the verdicts of the `judge` if there is one.
+
+    `explained` is the share of the variance of labels that an estimator's P(correct) explains; 0 without an estimator.
+    """
     p = _make_predictions(min(design.responses, _LARGE), explained)
     if judge is None:
         worth = expected_size_with_predictions(p, design.labels, level)
@@ -67,6 +71,7 @@ def _expect_width(design: Design, judge: JudgeQuality | None, explained: float, 
 # Slices of about the same size have about the same worths, and each width solves many equations.
 @cache
 def _expect_worth_width(worth: float, level: float) -> float:
+    """The width of an interval from labels that are worth as many independent ones."""
     return expected_width(ASSUMED_ACCURACY, worth, level)
 
 

@@ -105,6 +105,7 @@ def plan_judge_budget(rows: pl.DataFrame, options: SampleOptions) -> JudgeBudget
 
 
 def _compute_usd(prices: tuple[float, float], prompt_tokens: float, reply_tokens: float) -> float:
+    """The costs of a request in US dollars; `prices` are those of a million tokens of prompts and of replies."""
     return (prompt_tokens * prices[0] + reply_tokens * prices[1]) / 1e6
 
 

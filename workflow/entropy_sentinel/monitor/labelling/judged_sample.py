@@ -66,7 +66,10 @@ def add_labels(
     reasons: Sequence[str | None],
     probabilities: Sequence[float | None] | None = None,
 ) -> pl.DataFrame:
-    """The rows of a sample with the columns that every witness has."""
+    """The rows of a sample with the columns that the files of a judge or second model have.
+
+    `labels`, the `reasons` why one is null, and `probabilities` of "correct" are (n_rows,).
+    """
     return rows.with_columns(
         pl.Series(LABEL, labels, pl.Boolean),
         pl.Series(REASON, reasons, pl.String),

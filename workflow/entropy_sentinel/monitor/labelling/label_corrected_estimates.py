@@ -123,10 +123,12 @@ class LabelledResponses:
         self.people, self.witnesses = labels, tuple(witnesses)
         self._has_strata = has_strata
         self._merged = merged
+        # The last windows, and their strata.
         self._latest: tuple[tuple[datetime | None, ...], Strata] | None = None
         self._witnessed = WitnessedResponses(witnesses, at_random)
+        # How many responses of the logs each witness has seen.
         self._n_seen = np.zeros(len(witnesses), dtype=int)
-        asked = labels
+        asked = labels  # also those without a label
         labels, key = prepare_labels(labels, "labels")
         labels = labels.with_columns(number=pl.int_range(pl.len()))
         if has_strata:
@@ -135,6 +137,7 @@ class LabelledResponses:
         for part in state.all_responses():
             matched.append(self._number_rows(part.join(labels, on=key), window).select("slice", "number"))
             self._n_seen += self._witnessed.count_seen(part)
+        # The responses are read again, now only those of slices with labels.
         slices = [number for part in matched for number in part["slice"].unique()]
         matched_parts: list[pl.DataFrame] = []
         for part in state.all_responses():
@@ -192,19 +195,23 @@ class LabelledResponses:
         return qualities
 
     def _powers(self) -> dict[int, float]:
-        """The power of each witness that counts in a slice: that in the slices with the most labels together."""
+        """The power of each witness, by its number: the weight of its values from 0 to 1; none if it counts nowhere.
+
+        A power depends on the other witnesses that count in a slice. It is that of the set of witnesses whose slices
+        have the most labels together.
+        """
         n_labels = Counter[tuple[int, ...]]()
-        for everywhere in self._responses.partition_by("slice") if len(self._labelled) else ():
-            part = _LabelledSlice.from_responses(everywhere, self._select_strata() if self._has_strata else None)
+        for slice_responses in self._responses.partition_by("slice") if len(self._labelled) else ():
+            part = _LabelledSlice.from_responses(slice_responses, self._select_strata() if self._has_strata else None)
             if part is not None and part.is_representative:
                 chosen = self._witnessed.choose(part.labelled, part.responses, part.strata)
                 n_labels[tuple(chosen)] += part.n_labelled
         powers: dict[int, float] = {}
         for numbers, _ in n_labels.most_common():
-            found = self._witnessed.measure_powers(numbers) if numbers else None
+            measured = self._witnessed.measure_powers(numbers) if numbers else None
             for place, number in enumerate(numbers):
-                if found is not None:
-                    powers.setdefault(number, float(found.pooled[place]))
+                if measured is not None:
+                    powers.setdefault(number, float(measured.pooled[place]))
         return powers
 
     def count_drawn(self) -> dict[str, int]:
@@ -226,6 +233,7 @@ class LabelledResponses:
         return self._make_columns(rows.select("slice", "window_from", "window"), level)
 
     def _number_rows(self, part: pl.DataFrame, window: str | None) -> pl.DataFrame:
+        """The responses with the number of their slice, the start of their window, and a prediction `p`."""
         return part.with_columns(
             slice=pl.Series(self._merged.number_slices(part), dtype=pl.Int64),
             window=find_window_starts(pl.col("grain"), window or "day"),
@@ -249,7 +257,7 @@ class LabelledResponses:
         return pl.DataFrame(improvements, schema=COLUMNS, orient="row")
 
     def _select_strata(self, *windows: datetime | None) -> Strata:
-        """All labels and all responses of the windows, the same as long as these are."""
+        """The strata of all labels and all responses of the windows; they are kept while the windows are the same."""
         if self._latest is None or self._latest[0] != windows:
             self._latest = (
                 windows,
@@ -325,7 +333,10 @@ def prepare_labels(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[
 
 
 def _select_windows(responses: pl.DataFrame, *windows: datetime | None) -> pl.DataFrame:
-    """The responses from the first to the last of the `windows`, those without a time if null; else all."""
+    """The responses from the first to the last of two `windows`, or those without a time if they are null.
+
+    Without `windows`, all responses.
+    """
     if not windows:
         return responses
     first, last = windows

@@ -40,9 +40,8 @@ def propose_slices(result: Monitored) -> list[Proposal]:
             break
         chosen.append((row, n))
         left -= n
-    remaining_rows = sorted((row for row in rows if not _explain_priority(row)), key=_compute_weight, reverse=True)[
-        : left // FEWEST
-    ]
+    remaining_rows = sorted((row for row in rows if not _explain_priority(row)), key=_compute_weight, reverse=True)
+    remaining_rows = remaining_rows[: left // FEWEST]  # as many as can have FEWEST labels
     sizes = [row["n_estimated"] for row in remaining_rows]
     counts = apportion_labels([_compute_weight(row) for row in remaining_rows], np.minimum(FEWEST, sizes), sizes, left)
     chosen += zip(remaining_rows, counts.tolist(), strict=True)
@@ -73,7 +72,7 @@ def _select_accuracy(row: Row) -> float | None:
 
 
 def _compute_weight(row: Row) -> float:
-    """Sqrt(size) times the standard deviation of a label."""
+    """The weight of a slice in the allocation of labels: sqrt(size) times the standard deviation of a label."""
     known_accuracy = _select_accuracy(row)
     accuracy = min(max(0.5 if known_accuracy is None else known_accuracy, 0.05), 0.95)
     return float(np.sqrt(row["n_estimated"] * accuracy * (1 - accuracy)))

@@ -42,6 +42,7 @@ def write_label_sheet(responses: pl.DataFrame, path: str | Path) -> int:
 
 
 def _is_filled(value: Any) -> bool:
+    """Whether a cell is not empty."""
     return value not in (None, "")
 
 
@@ -72,7 +73,10 @@ def _have_column(rows: Sequence[Row], name: str) -> bool:
 
 
 def _merge_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.DataFrame:
-    """The responses with the labels and the added columns of `rows`; raises InputError if one would be lost."""
+    """The responses with the labels and the added columns of `rows`, the rows that people have filled in `path`.
+
+    Raises InputError if one of these belongs to no response, or to several, and would be lost.
+    """
     if not rows:
         return responses
     key = [name for name in RESPONSE if name in responses.columns and _have_column(rows, name)]
@@ -103,6 +107,7 @@ def _merge_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.
 
 
 def _read_csv(path: Path) -> list[Row]:
+    """The rows of a CSV file as texts, with the separator that its first line has most often."""
     head = path.read_text(encoding="utf-8").partition("\n")[0]
     separator = max(_SEPARATORS, key=head.count)
     table = read_csv(path, separator=separator, infer_schema=False)
@@ -111,6 +116,7 @@ def _read_csv(path: Path) -> list[Row]:
 
 
 def _read_jsonl(path: Path) -> list[Row]:
+    """The rows of a file with a JSON object in each line; raises ValueError, which names the line, for another."""
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         if not line.strip():

@@ -64,7 +64,7 @@ def number_clusters(responses: pl.DataFrame) -> np.ndarray | None:
 
 
 class Strata(NamedTuple):
-    """The responses to label and all responses of all slices in some windows."""
+    """The responses of all slices in some windows: those that people were asked to label, and all."""
 
     drawn: pl.DataFrame
     responses: pl.DataFrame
@@ -101,6 +101,7 @@ class WitnessedResponses:
         self.witnesses = tuple(witnesses)
         self._at_random = at_random
         self._has_weights = [bool(witness.rows[WEIGHT].count()) for witness in witnesses]
+        # The numbers of the witnesses with several samples, whose weights are to be combined.
         self._several_samples = [
             number for number, witness in enumerate(witnesses) if witness.samples is not None and not at_random
         ]
@@ -134,7 +135,7 @@ class WitnessedResponses:
         return columns + list(map(samples_column, self._several_samples))
 
     def combine_samples(self, responses: pl.DataFrame) -> pl.DataFrame:
-        """All responses of the slices with the weights of all samples of a witness together, not each.
+        """All responses of the slices, in which the samples of a witness are one: each response counts once.
 
         They have the columns that `join` adds, `slice` and `grain`; the columns of samples are dropped.
         """
@@ -181,13 +182,14 @@ class WitnessedResponses:
                 require_weights(pl.DataFrame({WEIGHT: [None] * seen}), f"{JUDGED}: {witness.name}")
 
     def measure_powers(self, numbers: tuple[int, ...]) -> WitnessPowers | None:
-        """The powers of some witnesses and, last, of predictions, for all labels; null with too few labels."""
+        """The powers, weights of the values, of some witnesses and, last, of predictions; null with too few labels."""
         return None if self._labels is None else self._labels.fit_powers([*numbers, len(self.witnesses)])
 
     def choose(self, labelled: pl.DataFrame, responses: pl.DataFrame, strata: Strata | None) -> dict[int, np.ndarray]:
-        """The weights, (N,), of the samples of the witnesses that count in a slice, by their numbers.
+        """By number of the witnesses that count in a slice, the weights of their sample, (n_responses,).
 
-        They have seen most of its labels, their sample represents the slice, and labels tell their powers.
+        A witness counts if it has seen most of the slice's labels, its sample represents the slice, and the labels are
+        enough to tell the powers. `strata` are null if labels were drawn by the slices themselves.
         """
         samples: dict[int, np.ndarray] = {}
         for number in range(len(self.witnesses)):

@@ -176,8 +176,8 @@ def _first_rows(strata: np.ndarray, counts: np.ndarray, order: np.ndarray) -> np
     """The positions of the first responses by `order` in each stratum, (counts.sum(),)."""
     rows = []
     for stratum, count in enumerate(counts):
-        of_stratum = np.flatnonzero(strata == stratum)
-        rows.append(of_stratum[np.argsort(order[of_stratum], kind="stable")[:count]])
+        members = np.flatnonzero(strata == stratum)
+        rows.append(members[np.argsort(order[members], kind="stable")[:count]])
     return np.concatenate(rows)
 
 
@@ -266,9 +266,10 @@ def draw_sample(estimator: FittedEstimator | str | Path | None, logs: LogSources
     is_relied_on = np.full(len(slices), is_reliable(saved) and not read.override_counts) & ~unfamiliar
     budget = plan_judge_budget(rows, settings)
     sizes = np.array([len(place) for place in places])
-    n_judged = (
-        np.minimum(sizes, VERDICTS_A_LABEL * counts) if budget is None else allocate_verdicts(sizes, counts, budget)
-    )
+    if budget is None:  # the widths show what a judge would add
+        n_judged = np.minimum(sizes, VERDICTS_A_LABEL * counts)
+    else:
+        n_judged = allocate_verdicts(sizes, counts, budget)
     worths = _expect_worths(p, places, counts, n_judged, settings)
     expected = _expect_slices(
         saved, rows, p, places, drawn, is_relied_on=is_relied_on, worths=worths, level=settings.level
@@ -410,7 +411,10 @@ def _expect_worths(
 def _widen_unfamiliar(
     expected: dict[str, pl.Series], sizes: pl.Series, unfamiliar: np.ndarray, level: float
 ) -> pl.Series:
-    """The widths of the estimator's intervals, those of unfamiliar slices from an assumption alone."""
+    """The widths of the estimator's intervals, (n_slices,); those of unfamiliar slices rest on an assumption alone.
+
+    `expected` has the slices' estimates and the widths by the validation, and `sizes` are their numbers of responses.
+    """
     assumed = residuals_if_unfamiliar(2).intervals(expected["estimated_accuracy"].to_list(), sizes.to_list(), level)
     widths = expected["width_before"].to_numpy(writable=True)
     widths[unfamiliar] = (assumed.upper - assumed.lower)[unfamiliar]

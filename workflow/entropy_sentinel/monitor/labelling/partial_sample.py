@@ -83,6 +83,7 @@ def order_requests(rows: pl.DataFrame) -> list[int]:
     """
     if WEIGHT not in rows.columns:
         rows = rows.with_columns(pl.lit(1.0).alias(WEIGHT))
+    # In each cell, whose responses had equal chances to be drawn, the rank in random order as a share of the cell.
     cells = _sampling_cells(rows)
     ranks = pl.col(_ORDER).rank("ordinal").over(cells) if cells else pl.col(_ORDER).rank("ordinal")
     size = pl.len().over(cells) if cells else pl.len()
@@ -131,13 +132,16 @@ def _sampling_cells(rows: pl.DataFrame) -> list[str]:
 
 
 def _raise_weights(rows: pl.DataFrame, is_missing: pl.Series) -> pl.DataFrame:
-    """The rows with weights that add up to those of the whole sample in each cell, or else in each slice."""
+    """The rows with weights, null for those that are missing, that add up to those of the whole sample.
+
+    They do so in each cell, as far as it has an answer, and then in each slice.
+    """
     weight, kept = pl.col(WEIGHT), pl.col(_KEPT)
     columns = rows.columns
     rows = rows.with_columns(pl.when(~is_missing).then(weight).alias(_KEPT), weight.alias(_SIZE))
     for cells in (_sampling_cells(rows), find_slice_columns(rows)):
-        total, of_kept = (one.sum().over(cells) if cells else one.sum() for one in (pl.col(_SIZE), kept))
-        rows = rows.with_columns((kept * total / of_kept).alias(_KEPT))
+        total, kept_total = (one.sum().over(cells) if cells else one.sum() for one in (pl.col(_SIZE), kept))
+        rows = rows.with_columns((kept * total / kept_total).alias(_KEPT))
     return rows.with_columns(kept.alias(WEIGHT)).select(columns)
 
 

@@ -46,7 +46,8 @@ class _AskedQuestion(NamedTuple):
 def join_partner(rows: pl.DataFrame, traces: Any, model: str | None) -> JudgedSample:
     """The rows of a sample with whether the answers in another model's logs agree with the responses.
 
-    `model` is the name of the other model; null if the logs name only one. Raises InputError if nothing can be joined.
+    The partner of a response is the other model's answer to the same question. `model` is the name of the other model;
+    null if the logs name only one. Raises InputError if nothing can be joined.
     """
     watched = set(rows["model"].drop_nulls().unique()) if "model" in rows.columns else set[str]()
     answers, notices = _read_answers(traces)
@@ -81,7 +82,10 @@ def join_partner(rows: pl.DataFrame, traces: Any, model: str | None) -> JudgedSa
 
 
 def _read_answers(traces: Any) -> tuple[pl.DataFrame, list[str]]:
-    """The answers in logs, in the order of preference, and notices about unreadable records."""
+    """The answers in logs, and notices about unreadable records.
+
+    Answers at temperature 0 come first, then the earliest, because the first answer to a question counts.
+    """
     logs = open_logs(traces, columns=["benchmark", QUESTION, CONVERSATION, _TEMPERATURE, *TIMES])
     parts = []
     for frame in logs:
@@ -161,12 +165,15 @@ def _make_question_key(question: str | None, messages: str | None) -> str | None
 def _match_partners(
     asked: Sequence[_AskedQuestion], answers: pl.DataFrame, benchmarks: Sequence[str] | None
 ) -> list[int | None]:
-    """For each row the position of its partner among the answers, or null."""
+    """For each row the position of its partner, the other model's answer to the same question, or null.
+
+    The first of several counts. `benchmarks` are those of the rows, if they have them.
+    """
     answer_questions, benchmark_names = _list_questions(answers), answers["benchmark"].to_list()
     by_id: dict[str, int] = {}
     by_benchmark: dict[tuple[str, str], int] = {}
     by_question: dict[str, int] = {}
-    ambiguous = set[str]()
+    ambiguous = set[str]()  # ids that several benchmarks use
     for position, (answer, benchmark) in enumerate(zip(answer_questions, benchmark_names, strict=True)):
         first = by_id.setdefault(answer.item_id, position)
         if benchmark_names[first] != benchmark:
@@ -181,7 +188,9 @@ def _match_partners(
             partner = by_id.get(item_id)
             # The same id of another benchmark is another question, unless the texts say otherwise.
             if partner is not None and benchmarks and benchmarks[number] is not None:
-                partner = partner if question is not None and answer_questions[partner].question == question else None
+                has_same_text = question is not None and answer_questions[partner].question == question
+                partner = partner if has_same_text else None
+        # An answer with the same id to another question is not the partner.
         if partner is not None and question is not None and answer_questions[partner].question not in (None, question):
             partner = None
         if partner is None and question is not None:
@@ -197,18 +206,21 @@ def _describe_no_match(asked: Sequence[_AskedQuestion], answers: pl.DataFrame, n
         f"agrees_with: the logs have {format_count(len(answer_questions), 'answer')} of "
         f"{make_one_line(name)}, but none has "
         "the "
-        f"id or the question of a response of the sample. Ids of the sample: {_format_examples(asked, 0)}; of the "
-        "logs: "
-        f"{_format_examples(answer_questions, 0)}. Questions of the sample: {_format_examples(asked, 1)}; of the logs: "
-        f"{_format_examples(answer_questions, 1)}"
+        f"id or the question of a response of the sample. Ids of the sample: {_format_examples(asked, 'item_id')}; of "
+        "the logs: "
+        f"{_format_examples(answer_questions, 'item_id')}. Questions of the sample: "
+        f"{_format_examples(asked, 'question')}; of the logs: {_format_examples(answer_questions, 'question')}"
     )
 
 
-def _format_examples(asked: Sequence[_AskedQuestion], column: int) -> str:
-    values = [str(each[column]) for each in asked[:_MOST_EXAMPLES] if each[column] is not None]
+def _format_examples(asked: Sequence[_AskedQuestion], name: str) -> str:
+    """The first values of a field."""
+    fields = [getattr(each, name) for each in asked[:_MOST_EXAMPLES]]
+    values = [str(value) for value in fields if value is not None]
     return ", ".join(f"'{make_one_line(value[:_LONGEST])}'" for value in values) or "none"
 
 
 def _format_models(names: Sequence[str]) -> str:
+    """The first names, and the number of the others."""
     names_text = ", ".join(map(make_one_line, names[:_MOST_MODELS]))
     return f"{names_text} and {len(names) - _MOST_MODELS} more" if len(names) > _MOST_MODELS else names_text

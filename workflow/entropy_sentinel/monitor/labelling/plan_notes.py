@@ -59,7 +59,10 @@ class _Domains(NamedTuple):
 
 
 def _count_domains(slices: pl.DataFrame, judge: JudgeBudget | None, has_judge: bool) -> _Domains:
-    """The slices that count with a judge, or without one; their verdicts are those that `judge` pays for."""
+    """The slices with enough labels to count as domains, with a judge or without; zeros if there are none.
+
+    Their verdicts are those that `judge`, a budget, pays for; as many as are useful if it is null.
+    """
     enough = slices.filter(pl.col("n_to_label") >= (LABELS_WITH_JUDGE[0] if has_judge else FEWEST_LABELS))
     if enough.is_empty():
         return _Domains(0, 0, 0)
@@ -104,7 +107,10 @@ def _compare_purposes(
     judge: JudgeBudget | None,
     can_fit: bool,
 ) -> str:
-    """On which of the two the budget is better spent: knowing these slices now, or a validated estimator."""
+    """On what the budget is better spent: knowing these slices now, or a validated estimator; and how likely each is.
+
+    `widths` are the expected ones of the slices' intervals (`expect_widths`).
+    """
     quality = make_quality(options)
     chance = compute_usable_chance(*_count_domains(plan.slices, judge, judge is not None), quality)
     if chance >= _EVEN:
@@ -156,6 +162,7 @@ def _describe_usable_labels(options: SampleOptions) -> str:
 
 
 def _format_count(count: LabelCount | None) -> str:
+    """Numbers of labels as text; null if even the most that were simulated are not enough."""
     if count is None:
         return "more labels than were simulated"
     return f"about {count.total:,} labels ({count.labels} in each of {count.domains} domains)"

@@ -114,18 +114,18 @@ def make_sample_tables(sample: Sample) -> list[Table]:
 
 
 def make_slice_table(sample: Sample) -> Table:
-    """The table of slices."""
+    """The table of slices: their names, numbers of responses, and expected widths."""
     slices, by = sample.slices, sample.by
-    shares = _WITHOUT_ESTIMATOR if sample.purpose is not None else _WITH_ESTIMATOR
+    width_headings = _WITHOUT_ESTIMATOR if sample.purpose is not None else _WITH_ESTIMATOR
     counts = [name for name in _COUNTS if name in slices.columns]
     headings = [", ".join(by) or ALL, *(_COUNTS[name] for name in counts)]
-    headings += [heading.format(level=f"{sample.level:.0%}") for heading in shares.values()]
+    headings += [heading.format(level=f"{sample.level:.0%}") for heading in width_headings.values()]
     rows = []
     for row in slices.iter_rows(named=True):
         values = ["-" if row[name] is None else str(row[name]) for name in by]
         cells = [", ".join(values) or EVERYTHING]
         cells += [f"{row[name]:,}" for name in counts]
-        cells += [_bracket_unfamiliar(format_number(row[name]), name, row) for name in shares]
+        cells += [_bracket_unfamiliar(format_number(row[name]), name, row) for name in width_headings]
         rows.append(cells)
     return headings, rows
 
@@ -189,6 +189,7 @@ def _explain_with_estimator(sample: Sample) -> Iterator[str]:
 
 
 def _explain_without_estimator(sample: Sample) -> Iterator[str]:
+    """Yield what the widths of the tables, and the chances of `usable`, assume."""
     yield (
         f"widths: what to expect at an accuracy of {ASSUMED_ACCURACY:g}, where intervals are widest; a width of 0.30 "
         "is ±0.15"

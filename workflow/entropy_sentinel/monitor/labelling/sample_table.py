@@ -44,7 +44,7 @@ def name_slice_columns(by: Sequence[str]) -> dict[str, str]:
 def find_slice_columns(rows: pl.DataFrame) -> list[str]:
     """The slice columns of a table that `make_label_table` has made: those before the ids of responses."""
     names = rows.columns[: rows.columns.index("item_id")]
-    if "sample" in rows.columns:
+    if "sample" in rows.columns:  # the ids are then model, benchmark, item_id and sample
         for name in ("benchmark", "model"):
             if names[-1:] == [name]:
                 names.pop()

@@ -99,12 +99,13 @@ class LabelCount(NamedTuple):
 
 @cache
 def labels_with_judge(labels: int, judge: JudgeQuality, verdicts: int = VERDICTS) -> float:
-    """How many labels of a domain tell as much as so many with this judge's verdicts.
+    """How many labels of a domain, without a judge, tell as much as `labels` of them with its verdicts.
 
-    It is that of `statistics.witness_powers` for accuracies from .15 to .85 and a P(correct) that explains EXPLAINED.
-    The judge's rates differ between domains, as in benchmarks/judged_worlds.py: by leniency, skill and how hard they
-    are.
+    It is that of `statistics.witness_powers` for accuracies from .15 to .85 and a P(correct) that explains
+    EXPLAINED_SHARE. The judge's rates differ between domains, as in benchmarks/judged_worlds.py: by leniency, skill
+    and how hard they are.
     """
+    # Leniency and skill are normal: their quadrature nodes, with the accuracies in front, (71, 7, 7).
     nodes, weights = np.polynomial.hermite_e.hermegauss(7)
     weights = weights / weights.sum()
     accuracy, leniency, skill = np.linspace(0.15, 0.85, 71)[:, None, None], nodes[:, None], nodes
@@ -116,10 +117,11 @@ def labels_with_judge(labels: int, judge: JudgeQuality, verdicts: int = VERDICTS
         """The mean over domains."""
         return float(weights @ values.mean(axis=0) @ weights)
 
+    # The share of responses that the judge calls correct.
     says = sensitivity * accuracy + (1 - specificity) * (1 - accuracy)
-    of_labels = accuracy * (1 - accuracy) * np.ones_like(says)
+    label_variances = accuracy * (1 - accuracy) * np.ones_like(says)
     # Variances and covariances within domains of a label y, a verdict z and P(correct) p.
-    y, z, zy = mean(of_labels), mean(says * (1 - says)), mean((sensitivity + specificity - 1) * of_labels)
+    y, z, zy = mean(label_variances), mean(says * (1 - says)), mean((sensitivity + specificity - 1) * label_variances)
     p, zp = EXPLAINED_SHARE * y, EXPLAINED_SHARE * zy
     squares, products = np.array([[p, zp], [zp, z]]), np.array([p, zy])
     powers = np.clip(np.linalg.lstsq(squares, products, rcond=None)[0], 0, 1)
@@ -138,9 +140,10 @@ def _compute_logit(share: float) -> float:
 def probability_with_judge(
     error: float, domains: int, labels: int, judge: JudgeQuality, verdicts: int = VERDICTS
 ) -> float:
-    """The probability of `usable` with so many labels and verdicts of this judge per domain.
+    """The probability of `usable` at a mean `error`, with so many labels and verdicts of this judge per domain.
 
-    It is 0 if the judge sees only the labelled responses: that of labels alone then counts.
+    It is 0 for numbers that the table lacks, and if the judge sees only the labelled responses and adds nothing:
+    callers take the larger one of this and the probability with labels alone.
     """
     interpolate, axes = _make_interpolator("usable_with_judge")
     if domains < axes.domains[0] or labels < LABELS_WITH_JUDGE[0] or verdicts <= labels:

@@ -173,7 +173,11 @@ class WitnessEstimates:
     def _estimate_rows(
         self, rows: pl.DataFrame, sizes: pl.DataFrame, estimator: EstimatorPart, level: float, whole: bool
     ) -> pl.DataFrame:
-        """The COLUMNS of each row: the estimate of the first witness that gives one for its slice and windows."""
+        """The COLUMNS of each row: the estimate of the first witness that gives one for its slice and windows.
+
+        `rows` have `slice`, `window_from` and `window`, which do not count for `whole` slices; `sizes` have
+        `n_estimated` and `n_effective` of each row.
+        """
         estimates: list[_AskedEstimate] = []
         for place, (number, first, last) in enumerate(rows.iter_rows()):
             n, n_effective = sizes["n_estimated"][place], sizes["n_effective"][place]
@@ -235,6 +239,7 @@ def _combine_samples(asked: pl.DataFrame, untimed: Sequence[pl.DataFrame]) -> pl
 
 
 def _select_windows(part: pl.DataFrame, first: datetime | None, last: datetime | None) -> pl.DataFrame:
+    """The responses from the first to the last window; those without a time if these are null."""
     window = pl.col("window")
     return part.filter(window.is_null() if last is None else window.is_between(first, last))
 
@@ -256,8 +261,13 @@ def _estimate_row(
     place: int,
     level: float,
 ) -> _AskedEstimate | None:
-    """The values of COLUMNS; null if the witness gives no estimate of the slice."""
-    estimated, alone = float(estimator.accuracies[place]), np.full(len(estimator.slice_accuracies), np.nan)
+    """The values of COLUMNS; null if the witness gives no estimate of the slice.
+
+    `part` are the responses of slice `number` about which the witness was asked, `n` is the effective number of all,
+    and `place` the position of the row in what the estimator adds.
+    """
+    estimated = float(estimator.accuracies[place])
+    alone = np.full(len(estimator.slice_accuracies), np.nan)  # no accuracies to average with
     one = asked.describe_slice(number, part, n, estimated)
     if one is None:
         return None
@@ -290,7 +300,7 @@ def _estimate_row(
 
 
 def _collect_notes(asked: AskedWitness, n_slices: int) -> dict[AccuracyNote, str]:
-    """The notes about an estimate that labels have not checked, or hardly."""
+    """The notes, by code, about an estimate that labels have not checked, or hardly: on `n_slices` slices."""
     notes = {}
     if asked.check is not None and asked.check.verdict == PartnerVerdict.UNCHECKED:
         notes[AccuracyNote.PARTNER_UNCHECKED] = AccuracyNote.PARTNER_UNCHECKED.words

@@ -80,9 +80,10 @@ class AskedWitness:
         return self.check is not None and self.check.verdict == PartnerVerdict.WEAK
 
     def describe_slice(self, number: int, part: pl.DataFrame, n: float, estimated: float) -> WitnessedSlice | None:
-        """What it says of a part of a slice of `n` responses; null if that is no estimate.
+        """What the witness says of `part`, responses of slice `number`, for an estimate; null if it gives none.
 
-        `estimated` is the accuracy with which it is averaged, or NaN.
+        `n` is the effective number of all responses of the row. `estimated` is an estimator's accuracy with which the
+        witness is averaged, or NaN.
         """
         values = part[VALUE].to_numpy() if self.is_opinion else self._calibrate(number, part)
         if values is None or number not in self.estimable:
@@ -113,7 +114,8 @@ class AskedWitness:
                 if not averaged or not np.isnan(accuracies[number]):
                     part = self.slices[number]
                     one = self.describe_slice(number, part, np.nan, float(accuracies[number]))
-                    described += [] if one is None else [one]
+                    if one is not None:
+                        described.append(one)
             self._errors[key] = measure_witness_errors(described)
         return self._errors[key]
 
@@ -134,6 +136,7 @@ class AskedWitness:
         """P(correct) of a slice's responses by the labels of the other slices; null with too few of these."""
         slices, values, labels = self._label_arrays
         is_other_slice = slices != number
+        # A slice without labels does not matter to the calibration, so all such slices share one.
         key = -1 if is_other_slice.all() else number
         if key not in self._calibrations:
             self._calibrations[key] = calibrate_verdicts(values[is_other_slice], labels[is_other_slice])
@@ -157,12 +160,13 @@ def describe_witness(asked: AskedWitness, accuracies: np.ndarray) -> dict[str, A
     labels = np.array(list(true.values()))
     if len(labels) > 1:
         about["mean_error"] = _mean_distance((labels.sum() - labels) / (len(labels) - 1) - labels)
-    of_estimator = accuracies[list(true)] - labels if true else np.zeros(0)
-    about["estimator_error"] = _mean_distance(of_estimator[~np.isnan(of_estimator)])
+    estimator_errors = accuracies[list(true)] - labels if true else np.zeros(0)
+    about["estimator_error"] = _mean_distance(estimator_errors[~np.isnan(estimator_errors)])
     if asked.check is not None:
         about["partner"] = asked.check._asdict() | {"verdict": asked.check.verdict.value}
     return about
 
 
 def _mean_distance(errors: np.ndarray) -> float | None:
+    """The mean absolute error; None without errors."""
     return float(np.abs(errors).mean()) if len(errors) else None

@@ -63,7 +63,7 @@ class WitnessQuality:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "WitnessQuality":
-        """The quality from JSON."""
+        """The quality from the JSON of `to_dict`, whose rates and measures are objects."""
         fields = {name: value for name, value in kept.items() if name != "used"}
         for names, measure in ((("sensitivity", "specificity"), Rate), (("auroc", "calibration_error"), Measure)):
             fields |= {name: measure(**kept[name]) for name in names if kept[name] is not None}

@@ -148,11 +148,13 @@ class RepeatFinder:
     """Compares the responses of one file with all other files, and counts the responses in common."""
 
     def __init__(self, load_near: Callable[[TimeSpan], tuple[HashSet, HashSet]], replaced: HashSet) -> None:
-        """`load_near` returns the hashes of responses and of ids of the files near a span.
+        """Compare a file.
 
-        `replaced` are those of responses of files that this file replaces.
+        `load_near` returns the hashes of responses, and those of ids, of the other files near a span of time.
+        `replaced` are the hashes of responses of files that this file replaces, which do not count as other files.
         """
         self._load_near, self._replaced = load_near, replaced
+        # The responses of the file, those in another file, and those of the latter whose id is their place.
         self._n, self._n_repeated, self._n_repeated_positions = 0, 0, 0
         # Responses whose id another file uses for a different response.
         self.n_shared_ids = 0
@@ -195,7 +197,10 @@ class RepeatFinder:
 
     @property
     def n_repeated(self) -> int:
-        """The number of responses that are also in another file; places count only if all responses are."""
+        """The number of responses that are also in another file.
+
+        Those whose id is their place in the file count only if all responses are in other files.
+        """
         return self._n_repeated if self.all_repeated else self._n_repeated - self._n_repeated_positions
 
     @property
@@ -221,7 +226,7 @@ class SeenFiles:
         self._seen = HashSet(), HashSet()
 
     def make_finder(self) -> RepeatFinder:
-        """The responses of the files so far, to compare a further file with them."""
+        """A finder that compares a further file with the files so far."""
         return RepeatFinder(lambda span: self._seen, HashSet())
 
     def add(self, hashed: pl.DataFrame) -> None:
@@ -244,7 +249,7 @@ class HashIndex:
         self.forget()
 
     def make_finder(self, replaced: Iterable[str]) -> RepeatFinder:
-        """The responses of all files except those that a new one replaces."""
+        """A finder that compares a new file with all files except those that it replaces, given by their keys."""
         replaced_hashes = [self._read_hashes(key)[RESPONSE_HASH].to_numpy() for key in replaced if key in self._files]
         return RepeatFinder(self._load_near, HashSet(replaced_hashes))
 
@@ -268,6 +273,7 @@ class HashIndex:
         return self._seen
 
     def _load(self, key: str) -> None:
+        """Take the hashes of a file into memory."""
         new = self._read_hashes(key)
         self._loaded[key] = len(new)
         responses, ids = self._seen
@@ -292,6 +298,7 @@ class HashIndex:
 
 def hash_responses(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
     """The columns HASH_COLUMNS of responses; `batch` has their key, features, and optionally a time."""
+    # An id that is a place in the file is BENCHMARK-NUMBER, with five digits or more.
     has_benchmark_id = pl.col("item_id").str.starts_with(pl.format("{}-", "benchmark"))
     is_position = batch.select(
         (has_benchmark_id & pl.col("item_id").str.contains(r"-\d{5,}$")).fill_null(False)
@@ -301,6 +308,7 @@ def hash_responses(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
     key_parts = pl.col("model", "sample").cast(pl.String).fill_null("")
     texts = batch.select(pl.concat_str(key_parts, identity.fill_null(""), separator="\0")).to_series()
     ids = responses = _hash_strings(texts)
+    # Without the place: model, time and features only.
     equals = _hash_strings(batch.select(pl.col("model").fill_null("")).to_series())
     for bits in _encode_features(batch, time):
         responses, equals = mix_bits(responses ^ bits), mix_bits(equals ^ bits)
@@ -309,7 +317,7 @@ def hash_responses(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
 
 
 def _encode_features(batch: pl.DataFrame, time: str) -> Iterator[np.ndarray]:
-    """Yield the time and the features of each response as bits, (n,) each."""
+    """Yield the time (column `time`, or the date of the file) and each feature of the responses as bits, (n,) each."""
     dates = _find_file_dates(batch)
     if find_columns(batch, time):
         microseconds = parse_times(coalesce_columns(batch, [time])).to_physical()
@@ -324,6 +332,7 @@ def _find_file_dates(batch: pl.DataFrame) -> pl.Series:
     """The date in the name of each response's file as a number, (n,), or null."""
     if PLACE not in batch.columns:
         return pl.Series([None] * len(batch), dtype=pl.Int64)
+    # A place is such as `logs/2026-11-01.jsonl: line 7`.
     name = pl.col(PLACE).str.extract(r"([^/\\]*)$").str.extract(r"^(.*?): (?:line|row|entry) ")
     date = name.str.extract(DATE_IN_NAME).str.replace_all("-", "")
     return batch.select(date.cast(pl.Int64, strict=False)).to_series()

@@ -29,6 +29,7 @@ def hash_texts(texts: pl.Series) -> pl.Series:
 def hash_values(columns: Sequence[pl.Series]) -> pl.Series:
     """A 64-bit hash of the values of one text column or several, (n,); null where all are null."""
     frame = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
+    # Control characters tell null from an empty text, and the values from each other.
     texts = pl.concat_str(pl.all().fill_null("\1"), separator="\0")
     has_value = pl.any_horizontal(pl.all().is_not_null())
     return hash_texts(frame.select(pl.when(has_value).then(texts)).to_series()).alias(STRATUM)

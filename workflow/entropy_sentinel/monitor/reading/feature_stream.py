@@ -129,7 +129,7 @@ def compute_table_features(sources: Sequence[Source], reading: Slicing, signals:
 def read_table_features(
     responses: Any, reading: Slicing, extra_columns: Sequence[str] = (), signals: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """The features in a table, or compute those of its responses if it is a log; keep the `extra_columns` too.
+    """The features in a table, computed if it has responses with log-probabilities; with the `extra_columns`.
 
     `signals` are the further signals of the estimator.
     """
@@ -208,6 +208,7 @@ def list_first_columns(source: str | Path | pl.DataFrame) -> Sequence[str]:
 
 
 def _select_slice_columns(features: pl.DataFrame) -> list[str]:
+    """The columns of features that can define slices: not those that this package computes."""
     return [name for name in features.columns if name in ("model", "benchmark") or name not in _NO_SLICE_COLUMNS]
 
 
@@ -243,7 +244,7 @@ class SourceReader:
     """Reads a file or table once, for all estimators of a run: selected responses with features, and their places.
 
     Attributes:
-        seen: The requested columns that had a value.
+        seen_columns: The requested columns that had a value.
         exclusions: The responses of models that no estimator is for.
     """
 
@@ -260,12 +261,13 @@ class SourceReader:
         user_named_models: bool = False,
         strata: Sequence[str] = (),
     ) -> None:
-        """`problems` are those that do not depend on an estimator; `signals` are those of all estimators.
+        """Prepare to read sources.
 
-        With `compare`, responses will be compared with those of other files, for which their times are read. With
-        `texts`, add the columns TEXTS, which are null without texts. `watched_models` are the models of several
-        estimators: responses of other models that `where` leaves out are exclusions, and a problem unless
-        `user_named_models`. `strata` are the columns by which labels were drawn.
+        `problems` are those that do not depend on an estimator; `signals` are those of all estimators. With `compare`,
+        responses will be compared with those of other files, for which their times are read. With `texts`, add the
+        columns TEXTS, which are null without texts. `watched_models` are the models of several estimators: responses of
+        other models that `where` leaves out are exclusions, and a problem unless `user_named_models`. `strata` are the
+        columns by which labels were drawn.
         """
         self._reading, self._problems, self._names = reading, problems, names
         self._signals = [name for name in signals if name not in FEATURES]
@@ -311,7 +313,7 @@ class SourceReader:
         return frames
 
     def _exclude_unwatched(self, column: str, frame: pl.DataFrame) -> None:
-        """Count the responses of models that no estimator is for."""
+        """Count the responses of models that no estimator is for, among those that `where` leaves out by a `column`."""
         if column != MODEL or frame.is_empty():
             return
         names = strip_prefixes(pl.col(MODEL).cast(pl.String).fill_null(UNKNOWN_MODEL))
@@ -341,7 +343,7 @@ class SourceReader:
             self._note_left_out(left_out, count)
 
     def _note_left_out(self, left_out: ExclusionReason, count: int) -> None:
-        """Count responses that `where` excludes, or that no estimator is for."""
+        """Count responses that `where` excludes for a reason, or that no estimator is for."""
         kind, subject, value = identify_left_out(left_out)
         if left_out.column == MODEL and self._unwatched_is_problem:
             if value is None:
@@ -370,10 +372,11 @@ class EstimatorInputs:
         only_model: str | None = None,
         labels: bool = False,
     ) -> None:
-        """With a `repeat_finder`, drop responses that are in other files, and add the columns HASH_COLUMNS to frames.
+        """Prepare responses for the estimator with this `metadata`.
 
-        With `only_model`, take only the responses of this model. `strata` are the columns by which labels were drawn,
-        for the column STRATUM. With `labels`, add the columns LABELLED, for logs that bring labels.
+        With a `repeat_finder`, drop responses that are in other files, and add the columns HASH_COLUMNS to frames. With
+        `only_model`, take only the responses of this model. `strata` are the columns by which labels were drawn, for
+        the column STRATUM. With `labels`, add the columns LABEL_DTYPES, for logs that bring labels.
         """
         self._labels = LABEL_DTYPES if labels else {}
         self._model_selection = None
@@ -394,9 +397,10 @@ class EstimatorInputs:
             self._clock = Clock(self._reading.grain, self._problems, self._reading.zone)
 
     def prepare(self, batch: pl.DataFrame) -> pl.DataFrame | None:
-        """Responses with signals, RESPONSE, the columns of statistics, MADE, `grain`, and `by.COLUMN` as text.
+        """The responses of a batch that count, ready to be summed; null if no response is left.
 
-        `excluded` is the reason why a row is not estimated, or null. Null if no response is left.
+        They have the signals, RESPONSE, the columns of statistics, READING_COLUMNS, `grain` (the start of the smallest
+        window), and `by.COLUMN` as text. `excluded` is the reason why a row is not estimated, or null.
         """
         if self._model_selection is not None:
             batch = self._model_selection.select(batch)

@@ -67,7 +67,7 @@ class Problems:
         self.add_all([problem])
 
     def add_all(self, problems: Iterable[Problem]) -> None:
-        """Add problems to those of the same key."""
+        """Add problems to those of the same key; too many different ones are counted together as further ones."""
         for problem in problems:
             key = problem.key
             n_alike = sum(key.kind.is_note == problem.kind.is_note for key in self.by_key)
@@ -107,6 +107,7 @@ class Problems:
 
 
 def _count_by_slug(problems: Iterable[Problem]) -> dict[str, int]:
+    """The sums of the problems' counts, by the slug of their kind."""
     counts = Counter[str]()
     for problem in problems:
         counts[problem.kind.slug] += problem.count
@@ -122,12 +123,9 @@ class TrainingDataFilter:
     """
 
     def __init__(self, metadata: FitMetadata, matching: MatchOptions, problems: Problems) -> None:
-        model = metadata.model
-        self._metadata, self._model, self._logprobs = (
-            metadata,
-            model and strip_prefix(model),
-            metadata.logprobs.to_dict(),
-        )
+        self._metadata = metadata
+        self._model = metadata.model and strip_prefix(metadata.model)
+        self._logprobs = metadata.logprobs.to_dict()
         self._needs_features = metadata.needs_features
         self._matching, self._problems = matching, problems
         self.excluded_counts, self.override_counts = Counter[Mismatch](), Counter[str]()
@@ -138,7 +136,8 @@ class TrainingDataFilter:
         """For each row why it is not estimated, `excluded`, with CODE and SUBJECT; and two booleans.
 
         The first three are null for an estimated row. The reasons are another model or log-probabilities, or no
-        features. Rows that are `overridden` are estimated nevertheless, and those of the `same_model` under a new name.
+        features. A row is `overridden` if it differs but the options allow it, and of the `same_model` if its model's
+        name counts as that of the estimator's; both are estimated. Overridden rows and such names are also counted.
         """
         differences = batch.select(
             "reason",
@@ -193,7 +192,7 @@ class TrainingDataFilter:
         yield pl.when(differs).then(bare_name.fill_null("unknown")).alias("model_subject")
 
     def _compare_logprobs(self, batch: pl.DataFrame) -> Iterator[pl.Expr]:
-        """Yield the same for a row's kind of log-probabilities."""
+        """Yield a description, a code and a subject of a row's kind of log-probabilities if it differs, else nulls."""
         differences, subjects = [pl.lit(None, pl.String)], [pl.lit(None, pl.String)]
         for name in LOGPROBS:
             expected = self._logprobs.get(name)
@@ -258,6 +257,7 @@ def _classify_reasons(reasons: pl.Series) -> pl.Series:
 
 
 def _parse_logprobs_mismatch(subject: str) -> Mismatch:
+    """The mismatch in a subject such as `top_k_returned=5`."""
     setting, _, value = subject.partition("=")
     return Mismatch(setting, value)
 
@@ -272,6 +272,7 @@ def make_mismatch_error(excluded_counts: Mapping[Mismatch, int], metadata: FitMe
 
 
 def _describe_mismatch(mismatch: Mismatch, metadata: FitMetadata) -> str:
+    """What responses are, and for log-probabilities what they should be."""
     if mismatch.setting == "model":
         return f"of model '{mismatch.value}'"
     return f"of {mismatch.setting} {mismatch.value}, not {_find_expected(mismatch, metadata)}"
@@ -293,4 +294,5 @@ def _find_expected(mismatch: Mismatch, metadata: FitMetadata) -> Any:
 
 
 def _explain_remedies(mismatch: Mismatch, metadata: FitMetadata) -> str:
+    """The estimator's value, and the options to use the responses."""
     return explain_mismatch(*mismatch, str(_find_expected(mismatch, metadata)))

@@ -84,10 +84,12 @@ def load_problems(rows: Any, model: str | None) -> list[Problem]:
 
 
 def _convert_earlier_form(rows: Mapping[str, Any], model: str | None) -> Iterator[dict[str, Any]]:
-    """Yield rows like those of `Problem.to_row` for the problems in a state of an earlier version."""
-    places, remedies, log_problems = (
-        rows.get(name, empty) for name, empty in (("places", {}), ("remedies", {}), ("of_logs", []))
-    )
+    """Yield rows like those of `Problem.to_row` for the problems in a state of an earlier version.
+
+    There, problems and notes are counts by words, like their `places` and `remedies`; `of_logs` lists the words of
+    problems that depend on no estimator.
+    """
+    places, remedies, log_problems = rows.get("places", {}), rows.get("remedies", {}), rows.get("of_logs", [])
     if not isinstance(places, Mapping) or not isinstance(remedies, Mapping) or not isinstance(log_problems, list):
         raise ValueError("problems: must be counts with their places")
     for name, kind in (("problems", ProblemKind.EARLIER_PROBLEM), ("notes", ProblemKind.EARLIER_NOTE)):

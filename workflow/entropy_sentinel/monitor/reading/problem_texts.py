@@ -31,6 +31,7 @@ def list_lines(problems: Iterable[Problem]) -> list[str]:
 
 
 def _format_line(problem: Problem) -> str:
+    """A problem with its count, what to do about it, and its first places."""
     line = count_words(problem.count, describe_problem(problem))
     if remedy := describe_remedy(problem):
         line += f" {remedy}"

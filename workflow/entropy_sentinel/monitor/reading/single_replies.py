@@ -87,7 +87,7 @@ def _is_finite(value: float | None) -> bool:
 
 
 def _read_batch(saved: FittedEstimator, replies: Sequence[Any], options: Slicing) -> ReadingResult:
-    """The features and estimates of replies in their order; a reply that cannot be read has a row with the reason."""
+    """The features of replies in their order; a reply that cannot be read has a row with the reason."""
     read_options = ReadOptions(columns=options.columns, further=saved.signals, places=True)
     reading = FeatureFrames([MemoryRecords(replies)], read_options, signals=saved.signals)
     frames = list(reading)

@@ -21,6 +21,7 @@ _MOST_SKIPPED = 25 * 3600
 def read_clock(moments: pl.Series, zone: str) -> pl.Series:
     """What the clock of a zone shows at UTC times, (n,); the latest time while it repeats what it showed."""
     wall = moments.dt.convert_time_zone(zone).dt.replace_time_zone(None)
+    # The first moment at which the clock shows the same; an earlier one means that it was set back.
     first = wall.dt.replace_time_zone(zone, ambiguous="earliest").dt.convert_time_zone("UTC").cast(DTYPE)
     repeated = (first != moments).fill_null(False)
     clock_times = wall.dt.replace_time_zone("UTC").cast(DTYPE)
@@ -28,6 +29,7 @@ def read_clock(moments: pl.Series, zone: str) -> pl.Series:
         return clock_times
     first_us, clock_us = (times.filter(repeated).to_physical().to_numpy() for times in (first, clock_times))
     change_us = _find_changes(first_us, moments.filter(repeated).to_physical().to_numpy(), zone)
+    # What it showed a microsecond before it was set back.
     latest = pl.Series(clock_us - first_us + change_us - 1).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
     return clock_times.scatter(repeated.arg_true(), latest)
 
@@ -50,12 +52,13 @@ def _find_changes(before_us: np.ndarray, after_us: np.ndarray, zone: str) -> np.
     """Find by bisection when a clock changes between two moments each, (n,), in microseconds since 1970."""
 
     def offset(seconds: np.ndarray) -> np.ndarray:
+        """What the clock shows minus UTC, in microseconds."""
         moments = pl.Series(seconds * _SECOND).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
         wall = moments.dt.convert_time_zone(zone).dt.replace_time_zone(None)
         offset_us: np.ndarray = wall.to_physical().to_numpy() - seconds * _SECOND
         return offset_us
 
-    low, high = before_us // _SECOND, -(-after_us // _SECOND)
+    low, high = before_us // _SECOND, -(-after_us // _SECOND)  # rounded up
     new = offset(high)
     while (high - low > 1).any():
         middle = (low + high) // 2

@@ -123,10 +123,12 @@ class Clock:
     def _count(
         self, kind: ProblemKind, times: pl.DataFrame, *, subject: str | None = None, value: str | None = None
     ) -> None:
+        """Report the responses with these `times` (with their places), if there are any."""
         if len(times):
             self._problems.add(kind, times["place"].to_list(), subject=subject, value=value)
 
     def _count_jumps(self, times: pl.DataFrame) -> None:
+        """Report responses that are much earlier than the one before them in the file."""
         if times.is_empty():
             return
         before = times["time"].shift(1, fill_value=self._last or times["time"][0])

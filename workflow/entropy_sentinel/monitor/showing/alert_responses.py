@@ -47,13 +47,14 @@ def find_least_certain(
     behind_alerts = []
     for alert, rows in zip(shown_alerts, chosen, strict=True):
         ids = rows.select("key", *_KEY).iter_rows()
-        of_alert = tuple(responses[who] for who in ids if who in responses)
-        note = _describe_missing(rows, len(of_alert), missing)
-        behind_alerts.append(AlertResponses(alert.slice, _find_window(alert), of_alert, note))
+        alert_responses = tuple(responses[who] for who in ids if who in responses)
+        note = _describe_missing(rows, len(alert_responses), missing)
+        behind_alerts.append(AlertResponses(alert.slice, _find_window(alert), alert_responses, note))
     return behind_alerts
 
 
 def _find_window(alert: Alert) -> datetime | None:
+    """The window of an alert; null without windows."""
     return None if alert.window is None else alert.window.window
 
 
@@ -79,7 +80,10 @@ def _choose_responses(alert: Alert, window: str | None, state: State, reading: R
 def _read_all(
     chosen: Sequence[pl.DataFrame], state: State, reading: Reading
 ) -> tuple[dict[tuple[Any, ...], LoggedResponse], dict[str, str]]:
-    """The responses by file and id, and why files could not be read, by file."""
+    """The responses by the key of their file and the values of _KEY; and by file why it could not be read.
+
+    `chosen` are the rows of `_choose_responses` for each alert.
+    """
     responses: dict[tuple[Any, ...], LoggedResponse] = {}
     missing: dict[str, str] = {}
     if not chosen:
@@ -104,7 +108,10 @@ def _read_all(
 def _read_log(
     path: str, reading: Reading, predictions: Mapping[tuple[Any, ...], float]
 ) -> Iterator[tuple[tuple[Any, ...], LoggedResponse]]:
-    """Yield the responses of a log that have one of the `predictions`, with their ids; stop when all are found."""
+    """Yield the ids and responses of a log that have one of the `predictions`; stop when all are found.
+
+    An id is the values of _KEY, and `predictions` are P(correct) by id.
+    """
     has_provenance = Path(path).suffix == ".parquet" and PROVENANCE_KEY in pl.read_parquet_metadata(path)
     texts, wanted = TokenTexts(read_provenance(path) if has_provenance else {}), dict(predictions)
     for frame in open_log(path, reading, strict=False, extra_columns=(QUESTION,)):
@@ -118,6 +125,7 @@ def _read_log(
 
 
 def _make_response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> LoggedResponse:
+    """The response in a row of a log, with its prediction `p` and the tokens that the page shows."""
     question = row.get(QUESTION)
     return LoggedResponse(
         item_id=row["item_id"],
@@ -133,6 +141,10 @@ def _make_response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> Logge
 
 
 def _describe_missing(rows: pl.DataFrame, n_shown: int, missing: Mapping[str, str]) -> str:
+    """How many of the chosen responses, `rows`, cannot be shown, and why; empty if all are shown.
+
+    `missing` are the reasons by the key of the file.
+    """
     if rows.is_empty():
         return "This slice pools several slices, so its responses cannot be shown."
     if n_shown == len(rows):

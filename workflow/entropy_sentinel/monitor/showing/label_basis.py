@@ -85,7 +85,10 @@ def describe_unlabelled_draws(result: Monitored) -> list[str]:
 
 
 def _unlabelled_now(result: Monitored, unlabelled: pl.DataFrame) -> list[str]:
-    """A line about slices with labels, but none of the newest window."""
+    """A line about slices with labels, but none of the newest window.
+
+    `unlabelled` are the slices without any label, which other lines name.
+    """
     by = list(result.by)
     rows = result.now.filter(pl.col("n_labelled") == 0, pl.col("use_accuracy").is_null())
     rows = rows.join(unlabelled.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")

@@ -86,6 +86,7 @@ def send_to_queue(responses: pl.DataFrame, target: Target, queue: str) -> int:
 
 
 def _send_each(contents: Sequence[Mapping[str, Any]], path: str, attempts: int) -> Delivery:
+    """Post each of the contents to a path of the server, and say which of them it took."""
     host, headers = _read_connection()
     return post_each(contents, f"{host}{path}", headers, attempts)
 

@@ -162,13 +162,15 @@ def _group_alerts(result: Monitored) -> list[_AlertEntry]:
 
 
 def _newest_time(alert: Alert) -> float:
+    """The start of an alert's window in seconds since 1970, to sort by; alerts without windows come last."""
     return -math.inf if alert.window is None else alert.window.window.timestamp()
 
 
 def _make_sections(result: Monitored) -> list[dict[str, Any]]:
-    """Headings with pictures and tables: the newest window first, because alerts are about it.
+    """Headings with pictures and tables, as dicts for the template (`_make_section`).
 
-    Without an estimator, the whole time comes first, because a window seldom has labels.
+    The newest window comes first, because alerts are about it, then the whole time and the window before. Without an
+    estimator, the whole time comes first, because a window seldom has labels.
     """
     if result.recent is None:
         section = _make_section(result, "Where errors are expected", result.slices, [*list_untested(result)])
@@ -203,7 +205,7 @@ def _make_sections(result: Monitored) -> list[dict[str, Any]]:
 
 
 def _summarise_rows(result: Monitored, rows: pl.DataFrame, window: str = "") -> str:
-    """A sentence about the rows of the whole time, or of a window."""
+    """Sentences about the rows of the whole time, or of a `window` in words: sizes, the worst slice, unknown ones."""
     n_responses, unlike = int(rows["n_responses"].sum()), pl.col("flag_codes").list.contains(Flag.UNFAMILIAR)
     accuracy, lower, upper = result.accuracy_columns
     worst = rows.filter(pl.col(accuracy).is_not_null(), ~unlike).head(1)
@@ -235,7 +237,8 @@ def _summarise_rows(result: Monitored, rows: pl.DataFrame, window: str = "") -> 
 
 
 def _describe_absent(result: Monitored, window: datetime, rows: pl.DataFrame) -> str:
-    """A note that names the slices that a window's table lacks, and why."""
+    """A note that names the slices that a window's table lacks, and why; empty if it has all."""
+    # Slices whose row of the newest window pools this window.
     pools = set(name_slices(result, result.now.filter(pl.col("window_from") <= window)))
     pooled, silent = [], []
     for name in name_slices(result, select_absent(result, rows)):
@@ -275,12 +278,12 @@ def _list_facts(result: Monitored) -> dict[str, str | list[str]]:
     files = about["files"]
     facts: dict[str, str | list[str]] = {}
     for estimator in about["estimators"]:
-        of = f" of {estimator['model']}" if len(about["estimators"]) > 1 else ""
-        facts[f"estimator{of}"] = str(estimator["name"])
-        facts[f"fitted on{of}"] = estimator["domains"]
-        facts[f"estimator file{of}"] = f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none"
+        suffix = f" of {estimator['model']}" if len(about["estimators"]) > 1 else ""
+        facts[f"estimator{suffix}"] = str(estimator["name"])
+        facts[f"fitted on{suffix}"] = estimator["domains"]
+        facts[f"estimator file{suffix}"] = f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none"
         logprobs = [f"{name} {value}" for name, value in estimator["logprobs"].items()]
-        facts[f"log-probabilities{of}"] = ", ".join(logprobs)
+        facts[f"log-probabilities{suffix}"] = ", ".join(logprobs)
     facts_of_estimates = {}
     if result.has_estimates:
         reference = "none"

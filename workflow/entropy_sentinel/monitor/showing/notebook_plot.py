@@ -129,7 +129,10 @@ def _draw_picture(
     nothing: str,
     diagrams: Sequence[Diagram | None] = (),
 ) -> Picture:
-    """The pictures that are there."""
+    """The pictures that are not null; raises InputError, which says `nothing`, if all are.
+
+    `ranges` are lines of slices or domains, `panels` estimates over time, and `diagrams` squares.
+    """
     bars = [picture for picture in ranges if picture is not None]
     squares = [diagram for diagram in diagrams if diagram is not None]
     if not bars and not squares:

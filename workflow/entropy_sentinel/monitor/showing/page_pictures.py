@@ -48,10 +48,10 @@ class Mark:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any], kind: str, names: Sequence[str], full: float, form: str) -> "Mark":
-        """The mark of the columns `names`, a value and its limits, on a bar that ends at `full`.
+        """The mark of the columns `names`, a value and its limits in the format `form`, on a bar that ends at `full`.
 
-        Without the value, `unknown` is the kind, because the slice is unlike all labelled domains. A row without
-        flags is a labelled domain.
+        For a slice unlike all labelled domains, the kind is `unknown`, without the value, unless labels give it. A row
+        without flags is a labelled domain.
         """
         value, lower, upper = (row[name] for name in names)
         if kind != "labels" and Flag.UNFAMILIAR in row.get("flag_codes", ()):
@@ -140,7 +140,7 @@ def compare_labels(result: Monitored) -> Ranges | None:
 
 
 def most_errors(result: Monitored, rows: pl.DataFrame) -> pl.DataFrame:
-    """At most RANKED of the rows of slices, those with the most expected errors."""
+    """At most MOST_RANKED of the rows of slices, which are sorted by expected errors, the most first."""
     return rows.drop_nulls(result.accuracy_columns[0]).head(MOST_RANKED)
 
 
@@ -163,6 +163,7 @@ def _alerted_first(result: Monitored) -> pl.DataFrame:
 
 
 def _select_familiar(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of slices that are not unlike all labelled domains."""
     return rows.filter(~pl.col("flag_codes").list.contains(Flag.UNFAMILIAR))
 
 
@@ -172,7 +173,10 @@ def name_of(result: Monitored, row: Mapping[str, Any]) -> str:
 
 
 def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
-    """The rows that labels represent, over the whole time or in the newest window, whichever has more slices."""
+    """The rows that labels represent, and in words when.
+
+    They are those of the whole time, or of the newest window if it has more slices.
+    """
     if LABEL_COLUMN not in result.slices.columns:
         return result.slices.head(0), ""
     is_shown = pl.col(LABEL_COLUMN).is_not_null() | pl.col("rests_on").is_in(FROM_WITNESSES)
@@ -319,7 +323,8 @@ def _make_panel(
 ) -> SlicePanel:
     """A panel of the accuracy and its limits, `columns`, with points in the middle of windows.
 
-    A window without an accuracy breaks the line.
+    `rows` are those of a slice by window; a window without one breaks the line. `reference` is x and width of the
+    reference, and `drops` are the slice's episodes.
     """
     points, runs, last = [], list[_Run](), None
     for row in rows.iter_rows(named=True):
@@ -356,11 +361,12 @@ class _Run:
 
 
 def _has_alerts(result: Monitored) -> bool:
+    """Whether an alert about a slice lasts."""
     return any(not alert.is_over and bool(alert.slice) for alert in result.alerts)
 
 
 def _mark_events(result: Monitored, axis: _Axis) -> tuple[tuple[tuple[float, str, str], ...], str]:
-    """The events on a time axis, and the sentence that names them; at most MOST_EVENTS, the newest."""
+    """The newest MOST_EVENTS events on a time axis (x, number, text), and the sentence that names them."""
     events = result.provenance.get("events", ())
     zone = axis.edges[0].tzinfo
     times = [(datetime.fromisoformat(event["begin"]).astimezone(zone), event) for event in events]
@@ -379,10 +385,12 @@ def _mark_events(result: Monitored, axis: _Axis) -> tuple[tuple[tuple[float, str
 
 
 def _scale_y(accuracy: float) -> float:
+    """The position of an accuracy in the box of a panel."""
     return round(BOTTOM - accuracy * (BOTTOM - TOP), 1)
 
 
 def _find_reference(result: Monitored, axis: _Axis) -> Point | None:
+    """The position and the width of the reference on the axis; null if it is not there."""
     if result.provenance["reference"] is None:
         return None
     first, last = map(datetime.fromisoformat, result.provenance["reference"])

@@ -88,9 +88,9 @@ def _draw_ranges(part: SubFigure, ranges: Ranges) -> None:
 def _draw_panels(part: SubFigure, over_time: AccuracyOverTime) -> None:
     """A panel for each slice."""
     n_rows = -(-len(over_time.panels) // _PANELS_A_ROW)
-    every: list[Axes] = list(part.subplots(n_rows, _PANELS_A_ROW, squeeze=False).flat)
-    for axes, panel in zip_longest(every, over_time.panels):
-        if panel is None:
+    all_axes: list[Axes] = list(part.subplots(n_rows, _PANELS_A_ROW, squeeze=False).flat)
+    for axes, panel in zip_longest(all_axes, over_time.panels):
+        if panel is None:  # the last row may not be full
             axes.set_axis_off()
         else:
             _draw_panel(axes, panel, over_time)

@@ -129,6 +129,7 @@ class _Families(Collector):
                 yield _make_gauge(column.metric, column.meaning, present)
 
     def _quantiles(self) -> Iterator[Sample]:
+        """Yield the quantiles of the columns with numbers of each slice."""
         rows = self._result.now
         for labels, row in zip(self._labels_of(rows), rows.iter_rows(named=True), strict=True):
             for name in self._result.provenance["numbers"]:
@@ -186,10 +187,11 @@ class _Families(Collector):
         return _make_gauge("monitor_info", "Always 1; the labels describe where the numbers come from.", samples)
 
     def _labels_of(self, rows: pl.DataFrame) -> list[dict[str, str]]:
+        """The labels of each row's slice."""
         return [self._labels(row) for row in rows.iter_rows(named=True)]
 
     def _labels(self, values: Mapping[str, Any]) -> dict[str, str]:
-        """A slice's values by label name."""
+        """A slice's values by label name, from its values by column."""
         labels = {}
         for name, column in self._names.items():
             value = values[column]
@@ -261,11 +263,13 @@ def format_times(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _write_csv(result: Monitored, path: Path) -> None:
+    """Write the rows; lists of texts are joined, because CSV has no lists."""
     lists = pl.col(pl.List(pl.String)).list.join("; ")
     write_csv(format_times(result.frame).with_columns(lists), path)
 
 
 def _write_parquet(result: Monitored, path: Path) -> None:
+    """Write the rows, with the provenance as JSON in the file's metadata."""
     provenance = json.dumps({**result.provenance, "stage": _STAGE}, sort_keys=True)
     result.frame.write_parquet(path, compression="zstd", metadata={PROVENANCE_KEY: provenance})
 

@@ -37,13 +37,14 @@ def list_slices_to_ask(result: Monitored) -> pl.DataFrame:
     by = list(result.by)
     reasons: dict[tuple[Any, ...], str] = {}
     for values, why in (*_list_dropped(result, by), *_list_unfamiliar(result, by), *_list_new(result, by)):
-        if OTHERS not in values:
+        if OTHERS not in values:  # the pooled small slices are no value of a log
             reasons.setdefault(values, why)
     rows = [(*values, why) for values, why in reasons.items()]
     return pl.DataFrame(rows, schema=dict.fromkeys((*by, WHY), pl.String), orient="row")
 
 
 def _list_dropped(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Yield the values of slices with a drop that lasts and few opinions since it began, with the reason."""
     for alert in result.alerts:
         is_drop = alert.kind == AlertKind.DROP and not alert.is_over
         if is_drop and float(alert.details.get("n_opinion_after", 0)) < ENOUGH_ASKED:
@@ -51,13 +52,14 @@ def _list_dropped(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any,
 
 
 def _list_unfamiliar(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Yield the values of slices unlike all labelled domains, with the reason."""
     rows = result.slices.filter(pl.col("flag_codes").list.contains(Flag.UNFAMILIAR), _is_unasked(result))
     for values in rows.select(by).rows():
         yield values, Flag.UNFAMILIAR.slug
 
 
 def _list_new(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """Yield the slices whose first window is among the last NEW_WINDOWS, if there are earlier windows."""
+    """Yield the values of slices whose first window is among the last NEW_WINDOWS, if there are earlier windows."""
     if result.windows is None:
         return
     windows = result.windows.drop_nulls("window")

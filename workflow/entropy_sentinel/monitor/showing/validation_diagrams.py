@@ -73,10 +73,12 @@ class Diagram:
 
 
 def _scale_x(share: float) -> float:
+    """The position of a share on the x axis of the box; one outside of [0, 1] is at the border."""
     return round(LEFT + min(max(share, 0.0), 1.0) * (RIGHT - LEFT), 1)
 
 
 def _scale_y(share: float) -> float:
+    """The position of a share on the y axis of the box; one outside of [0, 1] is at the border."""
     return round(BOTTOM - min(max(share, 0.0), 1.0) * (BOTTOM - TOP), 1)
 
 
@@ -160,4 +162,5 @@ def draw_reliability(validation: Validation | None) -> Diagram | None:
 
 
 def _estimated_domains(validation: Validation) -> list[Domain]:
+    """The labelled domains that were estimated without their labels."""
     return [domain for domain in validation.domains if domain.estimated is not None]

@@ -81,7 +81,7 @@ def write_message(result: Monitored) -> str:
     if not verdicts:
         verdicts.append(_escape_text(describe_label_basis(result)))
     general = zip(about["general_flags"], about["general_flag_codes"], strict=True)
-    flags = [flag for flag, code in general if code not in VERDICT_FLAGS.values()]
+    flags = [flag for flag, code in general if code not in VERDICT_FLAGS.values()]  # the verdicts are named already
     if later_alerts:
         verdicts.insert(0, f"and {format_list(later_alerts, _MOST_NAMED_SLICES)}")
     lines.append("; ".join([*verdicts, *(_escape_text(f"about all slices: {flag}") for flag in flags)]))
@@ -91,6 +91,7 @@ def write_message(result: Monitored) -> str:
 
 
 def _first_alert(alert: Alert) -> str:
+    """The alert that a message shows whole: its slice or subject, its text and the interval."""
     word = "ALERT" if alert.subject is None else "NOT WATCHED"
     if alert.is_over:
         word = "OVER"
@@ -103,6 +104,7 @@ def _first_alert(alert: Alert) -> str:
 
 
 def _name_alert(alert: Alert) -> str:
+    """What an alert is about: a slice, or a subject such as a model."""
     return name_slice(alert.slice.values()) if alert.subject is None else alert.subject.name
 
 
@@ -119,6 +121,7 @@ def _format_code(text: str) -> str:
 
 
 def _shorten_text(text: str) -> str:
+    """A text of at most about _LONGEST characters, cut between words if possible."""
     if len(text) <= _LONGEST:
         return text
     return f"{text[:_LONGEST].rpartition(' ')[0] or text[:_LONGEST]} ..."
@@ -129,5 +132,6 @@ def _select_alerts(result: Monitored) -> list[Alert]:
 
 
 def _post_content(content: Mapping[str, Any], address: str) -> None:
+    """Post JSON; raises InputError, without the address, if the server does not take it."""
     if problem := send_json(content, address):
         raise InputError(f"the alerts were not sent: {problem.words}")

@@ -43,7 +43,7 @@ def describe_witnesses(result: Monitored) -> list[str]:
 
 
 def _describe_partner(partner: Mapping[str, Any]) -> str:
-    """Whether a partner is strong enough, with the numbers that tell."""
+    """Whether a partner, the model that gives the second opinion, is strong enough, with the numbers that tell."""
     n, verdict = partner["n"], partner["verdict"]
     if partner["has_reference"]:
         what = (
@@ -71,7 +71,10 @@ def _describe_partner(partner: Mapping[str, Any]) -> str:
 
 
 def _describe_errors(about: Mapping[str, Any]) -> str:
-    """How far off a witness is on labelled slices, beside the estimator and the plain mean."""
+    """How far off a witness is on labelled slices, beside the estimator and the plain mean.
+
+    `about` is what `witness_support.describe_witness` returns.
+    """
     if about["error"] is None:
         return f" No slice has enough labels to show its errors, so intervals assume errors of {PRIOR.scale:.2f}."
     comparisons = []

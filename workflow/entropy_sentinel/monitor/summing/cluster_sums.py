@@ -92,7 +92,10 @@ def _sum_parts(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _add_limit(sums: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Add up to which hash the clusters of each key are complete, null if all are."""
+    """The sums with the column _LIMIT: up to which hash the clusters of their keys are complete, null if all are.
+
+    A part of a log keeps only the smallest MOST_CLUSTERS hashes of each slice and window (`keys`).
+    """
     full = pl.len().over(keys) >= MOST_CLUSTERS
     return sums.with_columns(pl.when(full).then(pl.col(CLUSTER).max().over(keys)).alias(_LIMIT))
 
@@ -154,10 +157,12 @@ class SliceClusters:
         """
         numbered = grains.with_row_index("place").with_columns(at=pl.int_range(pl.len()).over("slice"))
         rows = self._rows.join(numbered, on=["slice", "grain"], nulls_equal=True)
+        # Only clusters with hashes up to the smallest limit are complete in all windows of a slice.
         full = pl.len().over("place") >= MOST_CLUSTERS
         rows = rows.with_columns(pl.when(full).then(pl.col(CLUSTER).max().over("place")).alias(_LIMIT))
         rows = rows.filter((pl.col(CLUSTER) <= pl.col(_LIMIT).min().over("slice")).fill_null(True))
         mean = pl.col("x").sum().over("place") / pl.col("n").sum().over("place")
+        # The deviation of a cluster in a window; products of those of one cluster tell how its responses depend.
         rows = rows.with_columns(e=pl.col("x") - pl.col("n") * mean)
         recurring = rows.filter(pl.len().over("slice", CLUSTER) > 1).sort("at")
         before = pl.col("e").cum_sum().over("slice", CLUSTER) - pl.col("e")
@@ -194,6 +199,7 @@ class SliceClusters:
         )
 
     def _measure_groups(self, groups: pl.DataFrame, key: list[str], is_in_row: pl.Expr | None = None) -> ClusterMoments:
+        """The moments of n groups, (n,), each of the clusters with the same `key`, and for which `is_in_row` holds."""
         numbered = groups.with_row_index("group")
         if is_in_row is None:
             numbered = numbered.select("group", *key)

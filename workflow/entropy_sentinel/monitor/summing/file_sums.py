@@ -20,18 +20,28 @@ REPEATED_QUESTIONS = "repeated questions"
 
 @dataclass
 class FileRecord:
-    """The row of a file: everything except its sums.
+    """What a state has of a file that was read, except its sums.
 
-    `replaces` are the keys of earlier files whose content the file begins with. `seen` are the columns with a value,
-    and `problems` those of reading. Responses that do not match the estimator are counted in `mismatches`, by
-    setting and value, or, if they are used anyway, in `taken`, by kind. States of earlier versions have `rejected`
-    instead of `mismatches`. `other_models` are the models of responses that are not estimated; `same_models` counts the
-    responses whose model counts as the estimator's, by its name in the log. `of_part` means that the file comes from
-    another state. `checksums` are the checksums of its frames, by part; `statistics` are the versions of its
-    statistics. `span` are the first and the last smallest window of its responses, and whether some have none; null if
-    an earlier version wrote the file. `n_clustered` is the number of its responses with a known cluster, such as their
-    request; null likewise. `strata` are the columns whose values are kept for its responses, by which labels
-    were drawn.
+    Attributes:
+        path: Where it was.
+        key: The SHA-256 of its unpacked content; a number in a state that no later run uses.
+        n_bytes: The length of its unpacked content.
+        replaces: The keys of earlier files whose content the file begins with.
+        seen: The columns with a value.
+        problems: Those of reading.
+        rejected: What states of earlier versions have instead of `mismatches`.
+        mismatches: Responses that do not match the estimator, by setting and value.
+        other_models: The models of responses that are not estimated.
+        same_models: Responses whose model counts as the estimator's, by its name in the log.
+        taken: Responses that do not match the estimator and are used anyway, by kind.
+        n_responses: The number of its responses that count.
+        of_part: Whether it comes from another state.
+        checksums: The checksums of its frames, by part.
+        statistics: The versions of its statistics, by name.
+        span: The first and the last smallest window of its responses, and whether some have none; null if an earlier
+            version wrote the file.
+        n_clustered: The number of its responses with a known cluster, such as their request; null likewise.
+        strata: The columns, by which labels were drawn, whose values are kept for its responses.
     """
 
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
@@ -57,7 +67,7 @@ class FileRecord:
 
     @property
     def times(self) -> TimeSpan:
-        """The span."""
+        """The span of the responses' times; raises ValueError or TypeError for one that is none."""
         first, last, untimed = self.span or (None, None, True)
         if first is None or last is None:
             return TimeSpan(has_untimed=untimed)

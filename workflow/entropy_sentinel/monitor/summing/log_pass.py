@@ -32,7 +32,7 @@ class _FileChanged(Exception):
 
 
 class LogPass:
-    """One pass over logs, for the collectors of all estimators, which read alike but for their models.
+    """Reads all logs once, for the collectors of all estimators, which read alike but for their models.
 
     `reading` has the options for all, with `where` for all their models. Several collectors have `watched_models`;
     `user_named_models` says whether `where` named them.
@@ -51,7 +51,8 @@ class LogPass:
         self.collectors, self._sources, self._reading, self._strata = collectors, list(sources), reading, strata
         self._watched_models, self._user_named_models = watched_models, user_named_models
         self._kept_rows = kept_rows
-        self._lasting, self._begins_with_state = collectors[0].lasting, False
+        self._lasting = collectors[0].lasting
+        self._begins_with_state = False  # whether the first source is a state, which has no columns
         # For a single file without later runs, no other file can contain the same responses.
         self._compare = self._lasting or len(self._sources) > 1
 
@@ -101,6 +102,7 @@ class LogPass:
         self._read_content(lacking, path, path, read_file_stat(path))
 
     def _read_standard_input(self) -> None:
+        """Read a copy of standard input: its content is hashed first, and it can be read only once."""
         with TemporaryDirectory() as folder:
             copy = Path(folder) / "standard-input.jsonl"
             with copy.open("wb") as target:
@@ -108,7 +110,10 @@ class LogPass:
             self._read_content(self.collectors, str(copy), "standard input", None)
 
     def _read_content(self, collectors: Sequence[Collector], path: str, name: str, file_stat: list[int] | None) -> None:
-        """Read a file for the states that lack its content; `file_stat` is null if it must not be recorded."""
+        """Read a file for the states that lack its content.
+
+        `name` is what states call it; `file_stat`, its size and time, is null if they must not be recorded.
+        """
         sizes = {file.n_bytes for each in collectors for file in each.state.files.values()}
         digests = digest_content(path, sizes)
         plans = [(each, each.plan_reading(digests, name)) for each in collectors]
@@ -125,6 +130,7 @@ class LogPass:
                 each.state.remember(name, file_stat, digests.key)
 
     def _read_copy(self, collectors: Sequence[Collector], path: str) -> None:
+        """Read a copy of a file that is still growing."""
         with TemporaryDirectory() as folder:
             copy = Path(folder) / Path(path).name
             shutil.copyfile(path, copy)
@@ -173,6 +179,7 @@ def sum_problems(collectors: Sequence[Collector]) -> Problems:
     on no estimator count once for each file.
     """
     problems, counted = Problems(), set[str]()
+    # The collector, the file, and whether it was read now.
     files = [
         (each, about, about.key in {file.key for file in each.new_files})
         for each in collectors
@@ -202,7 +209,10 @@ def sum_problems(collectors: Sequence[Collector]) -> Problems:
 
 
 def _list_outdated_files(collectors: Sequence[Collector]) -> list[tuple[ProblemKind, str | None, dict[str, None]]]:
-    """The files of which earlier versions or other options did not record something, each once."""
+    """The files of which earlier versions or other options did not record something.
+
+    A list of the kind of problem, its subject, and the paths (the keys of a dict, so each once), which may be none.
+    """
     changed_models, repeats_unknown = dict[str, None](), dict[str, None]()
     unknown: dict[str, dict[str, None]] = {name: {} for name in STATISTICS}
     for each in collectors:

@@ -41,7 +41,7 @@ def check_usable(
 
 
 class Collector:
-    """Adds files to the state of an estimator.
+    """Counts the files of a run for the state of one estimator, and decides which of them are read.
 
     `run_files` are the files of this run, by their keys in the state. Of these, the `new_files` were read now, and
     `n_known` were read before.
@@ -75,7 +75,10 @@ class Collector:
         return None if file is None or file.find_changed_models(self.names) else file
 
     def plan_reading(self, digests: ContentDigest, name: str) -> FileRecord | None:
-        """The row of a file that is to be read; null if the state has its content."""
+        """The record of a file that is to be read, which `name` is called; null if the state has its content.
+
+        A file of which something was not recorded before is forgotten and read again.
+        """
         replaces: list[str] = []
         if lacking := self.state.list_missing(digests.key):
             log.warning("%s: reading it again, because %s was not recorded before", name, ", ".join(lacking))
@@ -95,11 +98,11 @@ class Collector:
         return FileRecord(name, digests.key, digests.n_bytes, replaces)
 
     def number_file(self, name: str) -> FileRecord:
-        """The row of a file for a state that later runs do not use."""
+        """The record of a file for a state that later runs do not use: a number is key enough."""
         return FileRecord(name, f"{len(self.new_files):06d}", 0)
 
     def take_over(self, path: Path) -> None:
-        """Add the files of the state of a part."""
+        """Add the files of another state, that of a part of the logs, at a path."""
         before = set(self.state.files)
         for about in self.state.take_over(path):
             if about.key not in before:

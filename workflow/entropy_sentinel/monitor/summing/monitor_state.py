@@ -182,7 +182,7 @@ class State:
                     writer.add_frame(name, frame)
 
     def make_finder(self, about: FileRecord) -> RepeatFinder:
-        """The responses of all files except the files that this file replaces."""
+        """A finder that compares a file with all files except those that it replaces."""
         return self.hash_index.make_finder(about.replaces)
 
     def sums(self, key: str) -> Iterator[KeyedSums]:
@@ -259,6 +259,7 @@ class State:
     def _check_frames(
         self, key: str, part: str, check: Callable[[pl.DataFrame, list[str]], pl.DataFrame]
     ) -> Iterator[pl.DataFrame]:
+        """Yield the frames of a part of a file as `check` returns them; raises DamagedFileError if it refuses one."""
         for frame in self._frames(key, part):
             with self._guard_form(key):
                 content = check(frame, self._by)

@@ -26,6 +26,7 @@ from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.signal_families.signal_registry import SIGNALS
 from entropy_sentinel.statistics.monitoring.quantiles import N_BINS, assign_bins, histogram_quantiles
 
+# Whether a statistic is one of this package, by its name.
 _is_own = cache(partial(is_built_in, "statistics"))
 _PLACES = {name: place for place, name in enumerate(STATISTICS)}
 # Columns of a response: whether it trained the estimator, and its prediction by an estimator fitted without it.
@@ -240,7 +241,10 @@ class FrameSums(NamedTuple):
 def sum_frame(
     frame: pl.DataFrame, estimator: Estimator, support: Support | None, familiarity: Familiarity | None
 ) -> FrameSums:
-    """The sums of the slices in a frame of `inputs`, and of the clusters within them."""
+    """The sums by slice and smallest window of a frame of `EstimatorInputs.prepare`, and of the clusters within them.
+
+    Without `support` or `familiarity`, the sums lack histograms or words.
+    """
     groups, keys = number_rows(frame.select(pl.col(f"^{SLICE_PREFIX}.*$"), "grain"))
     n = len(keys)
     estimated = frame["excluded"].is_null()
@@ -273,7 +277,7 @@ def _sum_groups(groups: np.ndarray, columns: np.ndarray, n: int) -> np.ndarray:
 
 
 def _count_numbers(frame: pl.DataFrame, groups: np.ndarray, n: int) -> np.ndarray:
-    """The counts of the numbers of all responses in each group's bins, (n, c N_BINS)."""
+    """The number of responses of each group by bin of each of the c columns with numbers, (n, c N_BINS)."""
     counts = [np.zeros((n, 0), dtype=np.uint32)]
     for column in frame.select(pl.col(f"^{NUMBER_PREFIX}.*$")):
         bins = assign_bins(column.fill_null(np.nan).to_numpy())
@@ -284,7 +288,7 @@ def _count_numbers(frame: pl.DataFrame, groups: np.ndarray, n: int) -> np.ndarra
 
 
 def compute_statistics(frame: pl.DataFrame) -> list[np.ndarray]:
-    """The values of each statistic for the responses, (n,), in a frame of `inputs`."""
+    """The values of each statistic, (n_rows,), for the responses in a frame of `EstimatorInputs.prepare`."""
     columns = frame.select(**{name: _cast_values(statistic) for name, statistic in STATISTICS.items() if _is_own(name)})
     extension_columns = [
         _compute_extension_values(statistic, frame) for name, statistic in STATISTICS.items() if not _is_own(name)
@@ -299,6 +303,7 @@ def compute_statistics(frame: pl.DataFrame) -> list[np.ndarray]:
 
 
 def _cast_values(statistic: Statistic) -> pl.Expr:
+    """The value of each response as a number; null counts as 0."""
     return statistic.each.cast(pl.Float64).fill_null(0.0)
 
 
@@ -315,7 +320,7 @@ def _compute_extension_values(statistic: Statistic, frame: pl.DataFrame) -> pl.S
 
 
 class SumsAccumulator:
-    """Adds up the frames of a file, in parts of at most HELD slices and windows."""
+    """Adds up the frames of a file, in parts of at most MOST_HELD_ROWS slices and windows."""
 
     def __init__(self) -> None:
         self._waiting: list[KeyedSums] = []

@@ -245,10 +245,12 @@ def _resolve_path(path: str) -> str:
 
 
 def _digest_place(path: str, file_stat: Sequence[int], key: str) -> str:
+    """The SHA-256 of a row of `places`."""
     return hashlib.sha256("\0".join(map(str, (_resolve_path(path), *file_stat, key))).encode()).hexdigest()
 
 
 def _digest_row(key: str, content: bytes) -> bytes:
+    """The SHA-256 of a row of `about` or `records`."""
     return hashlib.sha256(f"{key}\0".encode() + content).digest()
 
 

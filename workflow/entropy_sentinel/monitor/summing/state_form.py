@@ -102,10 +102,12 @@ def check_state(row: Any) -> None:
 
 
 def _make_key_schema(by: Sequence[str]) -> dict[str, Any]:
+    """The dtypes of the slice columns and of the smallest window."""
     return {**{f"{SLICE_PREFIX}{name}": pl.String for name in by}, "grain": DTYPE}
 
 
 def _check_columns(frame: pl.DataFrame, columns: Mapping[str, Any], nullable: Sequence[str] = ()) -> pl.DataFrame:
+    """The frame with only these columns; raises ValueError for another dtype, or a null where none may be."""
     for name, kind in columns.items():
         if frame.schema.get(name) != kind:
             raise ValueError(f"the column '{name}' must be {kind}, got {frame.schema.get(name, 'missing')}")
@@ -115,6 +117,7 @@ def _check_columns(frame: pl.DataFrame, columns: Mapping[str, Any], nullable: Se
 
 
 def _check_between(numbers: pl.Series, least: float, most: float) -> None:
+    """Raise ValueError if a number of the column is not from `least` to `most`."""
     if not numbers.is_between(least, most).all():  # NaN is above all numbers
         raise ValueError(f"the column '{numbers.name}' must have numbers from {least:g} to {most:g}")
 

@@ -96,7 +96,7 @@ def merge_sums(
     if sizes.is_empty():
         return None
     n_windows = len(windows)
-    most = min(max_slices, MOST_ROWS // n_windows - 1)
+    most = min(max_slices, MOST_ROWS // n_windows - 1)  # one more slice may pool the rest
     if most < 1:
         raise InputError(f"window: the logs have {n_windows:,} windows, which is too many; choose a longer window")
     kept = sizes.head(most).drop("n")
@@ -175,7 +175,10 @@ def _add_slice_column(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFram
 def _count_responses(
     state: State, columns: Sequence[str], window: str | None
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """All slices with their numbers of responses `n`, the largest first; all windows; and the traffic."""
+    """All slices with their numbers of responses `n`, the largest first; all windows; and the traffic.
+
+    The traffic is `SliceTable.traffic`. Without responses, the frames are empty.
+    """
     names = {f"{MISSING}{column.removeprefix(SLICE_PREFIX)}": column for column in columns}
     total = [pl.col("n").sum(), *(pl.col(name).sum() for name in names)]
     sizes, traffic = _DistinctRows([*columns], pl.col("n").sum()), _DistinctRows(["window"], *total)
@@ -204,6 +207,7 @@ class _DistinctRows:
         self._n_waiting, self._n_distinct = 0, 0
 
     def add_rows(self, frame: pl.DataFrame) -> None:
+        """Add a frame with the columns of the rows and of the sums."""
         self._waiting.append(frame)
         self._n_waiting += len(frame)
         if self._n_waiting > 2 * max(self._n_distinct, MOST_HELD_ROWS):
@@ -226,6 +230,7 @@ class _Grid:
         self._sums: SliceSums | None = None
 
     def add_sums(self, rows: pl.DataFrame, part: SliceSums) -> None:
+        """Add the sums of a part, (n,), whose slices and windows are the `rows`, (n,)."""
         new = rows.unique(maintain_order=True).join(self._rows, on=rows.columns, how="anti", nulls_equal=True)
         if self._sums is None or len(new):
             zeros = SliceSums.zeros(len(new), part)
@@ -276,7 +281,10 @@ def find_newest_windows(windows: WindowSums | None, window: str | None, settings
 
 
 def select_newest_windows(counts: pl.DataFrame, window: str, settings: MonitorOptions) -> list[datetime]:
-    """The same from rows with `window` and `n`, at least one."""
+    """The newest two windows, without later ones that are too thin even if pooled: their clock is wrong.
+
+    `counts`, at least one row, has `window` and the number of responses, `n`.
+    """
     whole = counts.group_by("window").agg(pl.col("n").sum()).sort("window")
     span = _format_duration(settings.pool_windows, window)
     usable = whole.filter(pl.col("n").rolling_sum_by("window", span) >= settings.min_responses)["window"]
@@ -285,6 +293,7 @@ def select_newest_windows(counts: pl.DataFrame, window: str, settings: MonitorOp
 
 
 def _format_duration(n_windows: int, window: str) -> str:
+    """The length of some windows in Polars' notation, such as `14d`."""
     return f"{n_windows}{WINDOWS[window][1:]}"
 
 
@@ -337,7 +346,11 @@ def pool_newest_windows(
 
 
 def _pool_windows(counts: pl.DataFrame, least: int) -> pl.DataFrame:
-    """Pool each slice's newest windows until they have `least` responses; return `window_from`, `n` and `places`."""
+    """Pool each slice's newest windows until they have `least` responses.
+
+    `counts` have `slice`, `window`, `n` and `place`. The result has a row per slice: `window_from`, `window_to` (the
+    newest with a response), `n`, and the `places` of what was pooled.
+    """
     newest_first = counts.sort("slice", "window", descending=[False, True])
     n_later = pl.col("n").cum_sum().over("slice") - pl.col("n")
     pooled = newest_first.filter(n_later < least)
@@ -352,7 +365,10 @@ def _pool_windows(counts: pl.DataFrame, least: int) -> pl.DataFrame:
 def _find_last_usable(
     counts: pl.DataFrame, span: str, least: int, n_slices: int, reference: Reference | None
 ) -> list[datetime | None]:
-    """The last usable window of each slice; windows before and after the end of the reference are not pooled."""
+    """The last window of each slice that has `least` responses together with earlier ones of a `span`, or null.
+
+    Windows before and after the end of the reference are not pooled.
+    """
     after = pl.lit(False) if reference is None else pl.col("window") >= reference.end
     pooled = pl.col("n").rolling_sum_by("window", span).over("slice", after)
     rolling = counts.sort("slice", "window").with_columns(pooled)
