@@ -80,7 +80,7 @@ def _compute_untimed_shares(sampled_rows: pl.DataFrame, rates: pl.DataFrame, unt
 
     Samples overlap if a response is in two of them, or if their weights add up to more than the slice's number of
     responses. Then only those with the largest sum of weights count, which cover the most; the others have the share 0
-    and only correct the witness.
+    and only correct the witness (judge or second model).
     """
     overlaps = (
         sampled_rows.group_by("slice", _ROW).agg(n_samples=pl.len()).group_by("slice").agg(pl.col("n_samples").max())

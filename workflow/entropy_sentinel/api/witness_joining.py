@@ -91,22 +91,25 @@ def join_witnesses(
 
 
 def _name_value_column(number: int) -> str:
-    """The column with what the witness of this number says, from 0 (incorrect) to 1."""
+    """The column with what the witness (judge or second model) of this number says, from 0 (incorrect) to 1."""
     return f"(value {number})"
 
 
 def _name_weight_column(number: int) -> str:
-    """The column with the weights of a witness's sample: how many responses each one represents."""
+    """The column with the weights of the sample of a witness (judge or second model).
+
+    A weight is the number of responses that one represents.
+    """
     return f"(weight {number})"
 
 
 def _name_sample_column(number: int) -> str:
-    """The column with the samples of a witness that a response is in."""
+    """The column with the samples of a witness (judge or second model) that a response is in."""
     return f"(samples {number})"
 
 
 def _join_samples(responses: pl.DataFrame, witness: Witness) -> pl.Series:
-    """The SAMPLES of each response, (n_rows,); null if the witness has one sample or none."""
+    """The SAMPLES of each response, (n_rows,); null if the witness (judge or second model) has one sample or none."""
     if witness.samples is None:
         return pl.Series(SAMPLES, [None] * len(responses))
     key = [name for name in witness.key if name in responses.columns]
@@ -115,7 +118,7 @@ def _join_samples(responses: pl.DataFrame, witness: Witness) -> pl.Series:
 
 
 def _combine_samples(rows: pl.DataFrame, domain: str, n_witnesses: int) -> pl.DataFrame:
-    """The rows with the weights of all samples of a witness together, so that each response of a domain counts once.
+    """The rows with the samples of each witness (judge or second model) as one: each response of a domain counts once.
 
     Times are not read, so of samples that overlap only those that cover the most have weights.
     """
@@ -128,7 +131,10 @@ def _combine_samples(rows: pl.DataFrame, domain: str, n_witnesses: int) -> pl.Da
 
 
 def _join_values(responses: pl.DataFrame, witness: pl.DataFrame) -> pl.Series:
-    """What a witness says of each response, (n_rows,); null where it says nothing. It is joined like a label."""
+    """What a witness (judge or second model) says of each response, (n_rows,); null where it says nothing.
+
+    It is joined like a label.
+    """
     return add_labels(responses, witness.with_columns(label=VALUE))["label"].cast(pl.Float64)
 
 

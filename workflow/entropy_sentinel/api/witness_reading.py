@@ -230,7 +230,8 @@ def _refuse_people_labels(file: LabelFile, labels: pl.DataFrame) -> None:
 def _list_samples(files: Sequence[pl.DataFrame], key: Sequence[str]) -> pl.DataFrame | None:
     """The SAMPLES of each response, by the columns `key`: a list of structs of SAMPLE (the file's number) and WEIGHT.
 
-    `files` are the rows of one witness in each of its files. None if not more than one of them has weights.
+    `files` are the rows of one witness (judge or second model) in each of its files. None if not more than one of them
+    has weights.
     """
     parts = [
         file.drop_nulls([*key, WEIGHT]).select(*key, pl.lit(number, pl.Int64).alias(SAMPLE), WEIGHT)

@@ -68,14 +68,14 @@ def _hold_out(
                 estimates[domain.domain] = witnessed_rows.estimate(domain.domain, judged[domain.domain], fitted)
     if witnessed_rows is None:
         return tuple(domains), ()
-    accuracies = None
+    measured = None
     if estimates:
-        accuracies = estimate_accuracies([one.domain for one in estimates.values()], witnessed_rows.recognises)
-    if accuracies is None:  # too few labels have a verdict
+        measured = estimate_accuracies([one.domain for one in estimates.values()], witnessed_rows.recognises)
+    if measured is None:  # too few labels have a verdict
         return tuple(map(_drop_verdicts, domains)), witnessed_rows.summarise()
     positions = {domain.domain: position for position, domain in enumerate(domains)}
     for (domain_name, estimate), true, noise in zip(
-        estimates.items(), accuracies.accuracies, accuracies.variances, strict=True
+        estimates.items(), measured.accuracies, measured.variances, strict=True
     ):
         position = positions[domain_name]
         domains[position] = replace(
@@ -86,7 +86,7 @@ def _hold_out(
             n_judged=estimate.n_judged,
             noise=float(noise),
         )
-    return tuple(domains), witnessed_rows.summarise(accuracies.worth, accuracies.powers, accuracies.counts)
+    return tuple(domains), witnessed_rows.summarise(measured.worth, measured.powers, measured.counts)
 
 
 def _drop_verdicts(domain: Domain) -> Domain:

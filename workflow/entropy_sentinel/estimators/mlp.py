@@ -221,6 +221,7 @@ def train_network(x: np.ndarray, y: np.ndarray, hidden_layers: Sequence[int], se
     order, moments, step = np.arange(len(training)), np.zeros((2, len(parameters))), 0
     best, best_accuracy, n_stale = parameters.copy(), -np.inf, 0
     for _ in range(_EPOCHS):
+        # In two steps, so that the draws are those of scikit-learn.
         shuffled = np.arange(len(order))
         rng.shuffle(shuffled)
         order = order[shuffled]

@@ -101,7 +101,7 @@ class WitnessSummary:
 
 
 def summary_lines(witnesses: Sequence[WitnessSummary]) -> list[str]:
-    """A sentence about each witness, and one about what a label is worth with all of them."""
+    """A sentence about each witness (judge or second model), and one about what a label is worth with all of them."""
     lines = [witness.line() for witness in witnesses]
     worth = next((witness.worth for witness in witnesses if witness.worth is not None), None)
     if worth is not None:
@@ -137,7 +137,7 @@ class WitnessedRows:
 
     @property
     def sample_weights(self) -> np.ndarray:
-        """What each response counts in the sample of each witness, (m_rows, k); 0 outside of it."""
+        """The weight of each response in the sample of each witness (judge or second model), (m_rows, k); 0 outside."""
         has_weight = ~np.isnan(self.weights)
         has_weights = (has_weight & ~np.isnan(self.values)).any(axis=0)
         weights = np.where(has_weights, np.nan_to_num(self.weights), 1.0)
@@ -146,14 +146,14 @@ class WitnessedRows:
 
     @property
     def recognises(self) -> list[bool]:
-        """Which of P(correct) and the witnesses say whether a response is correct, (1 + k,): all but P(correct).
+        """Which of P(correct) and the witnesses, (1 + k,), say whether a response is correct: all but P(correct).
 
-        `statistics.witness_powers` keeps these in use even if no label is wrong.
+        Witnesses are judges or second models. `statistics.witness_powers` keeps these in use even if no label is wrong.
         """
         return [False, *[True] * len(self.witnesses)]
 
     def counted_domains(self) -> dict[str, tuple[int, ...]]:
-        """By domain, the numbers of the witnesses, from 1, that have enough labels and responses there.
+        """By domain, the numbers, from 1, of the witnesses (judges or second models) with enough labels and responses.
 
         Domains without such a witness are left out. All together, the labels must be enough to tell the witnesses'
         powers, the weights of their values; otherwise no domain counts.
@@ -175,7 +175,7 @@ class WitnessedRows:
         return counted_domains if n_labels - len(counted_domains) >= FEWEST_FOR_POWERS else {}
 
     def estimate(self, domain: str, columns: tuple[int, ...], fitted: Estimator) -> "WitnessedEstimate":
-        """What an estimator fitted without a domain says of its responses, with the domain's labels and witnesses.
+        """What an estimator fitted without a domain says of its responses, with their labels and witnesses (judges).
 
         `columns` are the numbers of the witnesses that count, from 1; the estimate is that of the largest of their
         samples.
@@ -214,7 +214,7 @@ class WitnessedRows:
     def summarise(
         self, worth: float | None = None, powers: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> tuple[WitnessSummary, ...]:
-        """How good each witness is by the labels.
+        """How good each witness (judge or second model) is by the labels.
 
         `worth` is that of a label with all witnesses. `powers` and `counts`, (1 + k,), are of P(correct) and then of
         each witness: the weight of its values, and the number of domains in which it counts. None if none counts.

@@ -50,7 +50,7 @@ class AlertHistory:
         return cls(dict(map(_parse_row, rows)))
 
     def to_rows(self) -> list[tuple[str, str, str]]:
-        """Rows of texts for a state."""
+        """Three texts for each alert: the kind, the values as JSON, and the fields of the alert as a JSON list."""
         rows = []
         for (kind, values), alert in self.reported.items():
             rest = [_format_time(alert.since), _format_time(alert.newest), alert.n_worse, alert.end_reported]

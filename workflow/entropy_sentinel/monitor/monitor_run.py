@@ -305,7 +305,7 @@ class _EstimatorRun:
         return merged
 
     def match_labels(self, merged: SliceTable) -> LabelledResponses | None:
-        """The labelled responses, if the settings name labels or what witnesses say."""
+        """The labelled responses, if the settings name labels or what witnesses (judges or second models) say."""
         settings = self.settings
         if settings.labels is None and settings.judged is None:
             return None
@@ -319,7 +319,7 @@ class _EstimatorRun:
     def estimate_witnesses(
         self, settings: MonitorOptions, merged: SliceTable, labelled: LabelledResponses | None
     ) -> WitnessEstimates | None:
-        """What witnesses say of slices with hardly any labels, if the settings name witnesses."""
+        """What witnesses (judges or second models) say of slices with hardly any labels; null without witnesses."""
         if settings.judged is None or labelled is None:
             return None
         witnesses = labelled.witnesses

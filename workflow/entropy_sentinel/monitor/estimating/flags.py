@@ -45,7 +45,7 @@ class SliceFlagger:
 
     def find_overridden(self, sums: SliceSums) -> np.ndarray:
         """Whether the estimator's validation does not apply to each slice, (n,), because responses differ."""
-        n_overridden = np.nan_to_num(sums.sum_of("n_overridden"), nan=1.0)
+        n_overridden = np.nan_to_num(sums.sum_of("n_overridden"), nan=1.0)  # an unknown number may be one
         return n_overridden > 0 if self._has_overrides else np.zeros(len(sums), dtype=bool)
 
     def select_general(self, sums: SliceSums) -> Reasons:

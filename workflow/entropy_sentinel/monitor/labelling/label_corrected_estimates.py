@@ -114,11 +114,11 @@ class LabelledResponses:
         witnesses: Sequence[Witness] = (),
         has_strata: bool = False,
     ) -> None:
-        """Match labels and what witnesses say with responses.
+        """Match labels and what witnesses (judges or second models) say with responses.
 
-        Labels need weights unless all responses were equally likely to be labelled (`at_random`), or slices with
-        labels are fully labelled. The same holds for witnesses. Raises InputError for missing weights. With
-        `has_strata`, labels were drawn by other columns than the slices, which are the responses' strata.
+        Labels need weights unless all responses were equally likely to be labelled (`at_random`), or slices with labels
+        are fully labelled. The same holds for witnesses. Raises InputError for missing weights. With `has_strata`,
+        labels were drawn by other columns than the slices, which are the responses' strata.
         """
         self.people, self.witnesses = labels, tuple(witnesses)
         self._has_strata = has_strata
@@ -137,7 +137,7 @@ class LabelledResponses:
         for part in state.all_responses():
             matched.append(self._number_rows(part.join(labels, on=key), window).select("slice", "number"))
             self._n_seen += self._witnessed.count_seen(part)
-        # The responses are read again, now only those of slices with labels.
+        # The responses are read again, to keep those of slices with labels.
         slices = [number for part in matched for number in part["slice"].unique()]
         matched_parts: list[pl.DataFrame] = []
         for part in state.all_responses():
@@ -180,7 +180,7 @@ class LabelledResponses:
         return pl.concat(parts) if parts else asked.clear()
 
     def measure_witnesses(self, level: float) -> list[WitnessQuality]:
-        """How good each witness is by the labels, with intervals of `level`, and where it counts."""
+        """How good each witness (judge or second model) is by the labels, with intervals of `level`; and its power."""
         powers = self._powers()
         qualities = []
         for number, witness in enumerate(self._witnessed.witnesses):
@@ -195,10 +195,10 @@ class LabelledResponses:
         return qualities
 
     def _powers(self) -> dict[int, float]:
-        """The power of each witness, by its number: the weight of its values from 0 to 1; none if it counts nowhere.
+        """The power of each witness (judge or second model) that counts in a slice, by its number.
 
-        A power depends on the other witnesses that count in a slice. It is that of the set of witnesses whose slices
-        have the most labels together.
+        A power is the weight of its values, from 0 (useless) to 1. A power depends on the other witnesses that count in
+        a slice. It is that of the set of witnesses whose slices have the most labels together.
         """
         n_labels = Counter[tuple[int, ...]]()
         for slice_responses in self._responses.partition_by("slice") if len(self._labelled) else ():
@@ -257,7 +257,10 @@ class LabelledResponses:
         return pl.DataFrame(improvements, schema=COLUMNS, orient="row")
 
     def _select_strata(self, *windows: datetime | None) -> Strata:
-        """The strata of all labels and all responses of the windows; they are kept while the windows are the same."""
+        """The drawn and all responses of all slices in the windows, to weigh labels by the strata of their draw.
+
+        They are kept while the windows are the same.
+        """
         if self._latest is None or self._latest[0] != windows:
             self._latest = (
                 windows,

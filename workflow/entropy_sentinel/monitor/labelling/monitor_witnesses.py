@@ -29,12 +29,15 @@ PLACE, LABEL_NUMBER = "(place)", "(number of the label)"
 
 
 def value_column(number: int) -> str:
-    """The column with what the witness of this number says; null where it says nothing."""
+    """The column with what the witness (judge or second model) of this number says; null where it says nothing."""
     return f"({VALUE} {number})"
 
 
 def weight_column(number: int) -> str:
-    """The column with the responses that each one of a witness's sample represents; null outside of it."""
+    """The column with how many responses each one of the sample of a witness (judge or second model) represents.
+
+    Null outside of the sample.
+    """
     return f"({WEIGHT} {number})"
 
 
@@ -70,11 +73,17 @@ class Strata(NamedTuple):
     responses: pl.DataFrame
 
     def weigh(self, labelled: pl.DataFrame, slice_responses: pl.DataFrame) -> pl.DataFrame | None:
-        """The labels of a slice with weights by stratum; null if they do not represent it."""
+        """The labels of a slice with weights by stratum; null if they do not represent it.
+
+        A stratum is the responses with the same values of the columns by which labels were drawn.
+        """
         return weigh_by_strata(labelled, slice_responses, self.drawn, self.responses, WEIGHT)
 
     def weigh_witness(self, number: int, slice_responses: pl.DataFrame) -> pl.DataFrame | None:
-        """A witness's sample of a slice with weights by stratum; null if it does not represent the slice."""
+        """The sample of a witness (judge or second model) in a slice, with weights by stratum.
+
+        Null if it does not represent the slice.
+        """
         weight = weight_column(number)
         return weigh_by_strata(
             slice_responses.drop_nulls(weight),
@@ -86,7 +95,7 @@ class Strata(NamedTuple):
 
 
 def samples_column(number: int) -> str:
-    """The column with the samples of a response, for a witness of several samples."""
+    """The column with the samples of a response, for a witness (judge or second model) of several samples."""
     return f"({SAMPLES} {number})"
 
 
@@ -109,7 +118,7 @@ class WitnessedResponses:
         self._labels: LabelledWitnesses | None = None
 
     def _make_table(self, number: int) -> pl.DataFrame:
-        """The key, value and weight of each response that a witness has seen."""
+        """The key, value and weight of each response that a witness (judge or second model) has seen."""
         witness = self.witnesses[number]
         weight = pl.col(WEIGHT)
         if not self._has_weights[number] or (self._at_random and witness.rows[WEIGHT].has_nulls()):
@@ -135,9 +144,10 @@ class WitnessedResponses:
         return columns + list(map(samples_column, self._several_samples))
 
     def combine_samples(self, responses: pl.DataFrame) -> pl.DataFrame:
-        """All responses of the slices, in which the samples of a witness are one: each response counts once.
+        """All responses, with the samples of each witness (judge or second model) as one: each response counts once.
 
-        They have the columns that `join` adds, `slice` and `grain`; the columns of samples are dropped.
+        They have the columns that `join` adds, `slice`, and `grain` (the smallest window); the columns of samples are
+        dropped.
         """
         untimed = responses.filter(pl.col("grain").is_null()).group_by("slice").agg(n=pl.len())
         for number in self._several_samples:
@@ -146,27 +156,28 @@ class WitnessedResponses:
         return responses
 
     def join(self, responses: pl.DataFrame) -> pl.DataFrame:
-        """The responses with the columns of all witnesses."""
+        """The responses with the columns of all witnesses (judges or second models)."""
         for witness, table in zip(self.witnesses, self._tables, strict=True):
             responses = responses.join(table, on=witness.key, how="left", maintain_order="left")
         return responses
 
     def count_seen(self, responses: pl.DataFrame) -> np.ndarray:
-        """How many of the responses each witness has seen, (k,)."""
+        """How many of the responses each witness (judge or second model) has seen, (k,)."""
         tables = zip(self.witnesses, self._tables, strict=True)
         return np.array(
             [len(responses.join(table, on=witness.key, how="semi")) for witness, table in tables], dtype=int
         )
 
     def count_judged(self, responses: pl.DataFrame) -> int:
-        """How many of these responses are in the sample of a witness."""
+        """How many of these responses are in the sample of a witness (judge or second model)."""
         weights = [pl.col(weight_column(number)).is_not_null() for number in range(len(self.witnesses))]
         return int(responses.select(pl.any_horizontal(pl.lit(False), *weights).sum()).item())
 
     def use_labels(self, labelled: pl.DataFrame, responses: pl.DataFrame) -> None:
         """Let the powers rest on all labelled responses, in the order of LABEL_NUMBER.
 
-        Raises InputError for a witness without weights that has seen only some of the responses.
+        Raises InputError for a witness (judge or second model) without weights that has seen only some of the
+        responses.
         """
         columns = [value_column(number) for number in range(len(self.witnesses))]
         self._labels = LabelledWitnesses(
@@ -182,14 +193,18 @@ class WitnessedResponses:
                 require_weights(pl.DataFrame({WEIGHT: [None] * seen}), f"{JUDGED}: {witness.name}")
 
     def measure_powers(self, numbers: tuple[int, ...]) -> WitnessPowers | None:
-        """The powers, weights of the values, of some witnesses and, last, of predictions; null with too few labels."""
+        """The powers of some witnesses (judges or second models) and, last, of predictions; null with too few labels.
+
+        A power is the weight of their values.
+        """
         return None if self._labels is None else self._labels.fit_powers([*numbers, len(self.witnesses)])
 
     def choose(self, labelled: pl.DataFrame, responses: pl.DataFrame, strata: Strata | None) -> dict[int, np.ndarray]:
-        """By number of the witnesses that count in a slice, the weights of their sample, (n_responses,).
+        """The samples of the witnesses (judges or second models) that count in a slice, by their numbers.
 
-        A witness counts if it has seen most of the slice's labels, its sample represents the slice, and the labels are
-        enough to tell the powers. `strata` are null if labels were drawn by the slices themselves.
+        A sample is its weights, (n_responses,). A witness counts if it has seen most of the slice's labels, its sample
+        represents the slice, and the labels are enough to tell the powers. `strata` are null if labels were drawn by
+        the slices themselves.
         """
         samples: dict[int, np.ndarray] = {}
         for number in range(len(self.witnesses)):
@@ -203,7 +218,10 @@ class WitnessedResponses:
         return {number: samples[number] for number in chosen}
 
     def _sample_weights(self, number: int, responses: pl.DataFrame, strata: Strata | None) -> np.ndarray | None:
-        """The weights of a witness's sample, (N,), 0 outside of it; null if it does not represent the slice."""
+        """The weights of the sample of a witness (judge or second model), (n_responses,), 0 outside of it.
+
+        Null if the sample does not represent the slice.
+        """
         column = weight_column(number)
         has_weights = self._has_weights[number] and not self._at_random
         if strata is not None and has_weights:
@@ -221,9 +239,10 @@ class WitnessedResponses:
     def mean(
         self, labelled: pl.DataFrame, responses: pl.DataFrame, level: float, strata: Strata | None
     ) -> LabelledMean | None:
-        """The accuracy of a slice from labels, witnesses and predictions; null if no witness counts in it.
+        """The accuracy of a slice from labels, predictions and witnesses (judges or second models).
 
-        `labelled` are rows of `responses` with PLACE, LABEL_NUMBER, and the weights that count.
+        It is null if no witness counts in it. `labelled` are rows of `responses` with PLACE, LABEL_NUMBER, and the
+        weights that count.
         """
         samples = self.choose(labelled, responses, strata)
         powers = self.measure_powers(tuple(samples)) if samples else None

@@ -158,7 +158,10 @@ def allocate_counts(
 
 
 def draw_slice(p: np.ndarray, order: np.ndarray, n: int) -> SliceSample:
-    """Draw `n` responses of one slice, the first ones by `order` in each stratum; `p`, `order` are (n_responses,)."""
+    """Draw `n` responses of one slice from strata of P(correct), in each the first ones by `order`.
+
+    `p`, the P(correct) of the slice's responses, and `order`, random numbers, are (n_responses,).
+    """
     strata = _divide_strata(p, n)
     sizes = np.bincount(strata)
     shares = [size * _compute_deviation(p[strata == stratum]) for stratum, size in enumerate(sizes)]
@@ -342,8 +345,8 @@ def _expect_slices(
     """Each slice's estimate, and the present and expected widths of its interval.
 
     `p`, (n_rows,), are P(correct) of `rows`, and `places` each slice's positions there. `is_relied_on`, (n_slices,),
-    tells whether the monitor will combine the slice's labels with its estimate, and `worths` how many labels those with
-    a judge's verdicts are worth.
+    tells whether the monitor will combine the slice's labels with its estimate, and `worths` how many independent
+    labels tell as much as those with a judge's verdicts.
     """
     values = compute_values(saved.estimator, rows)
     estimates = [saved.estimator.accuracy_of(values[place].mean(axis=0)) for place in places]
@@ -375,9 +378,10 @@ def _expect_slices(
 def _expect_width(
     saved: FittedEstimator, estimate: float, worth: float | None, p: np.ndarray, level: float, is_relied_on: bool
 ) -> float | None:
-    """The width of a slice's interval with labels worth `worth`, if as many are correct as expected.
+    """The width of a slice's interval with labels that tell as much as `worth` independent ones.
 
-    `p` are P(correct) of the slice's responses, (n,). If `is_relied_on`, the estimate counts, too. Null without labels.
+    As many are correct as expected: `p`, (n,), are P(correct) of the slice's responses. If `is_relied_on`, the estimate
+    counts, too. Null without labels.
     """
     if worth is None:
         return None
@@ -394,7 +398,7 @@ def _expect_width(
 def _expect_worths(
     p: np.ndarray, places: list[np.ndarray], counts: np.ndarray, n_judged: np.ndarray, options: SampleOptions
 ) -> list[float | None]:
-    """How many labels each slice's labels are worth with a judge's verdicts; null if these could not be used.
+    """How many independent labels tell as much as each slice's with a judge's verdicts; null if these cannot be used.
 
     `counts` and `n_judged`, (n_slices,), are its labels and verdicts, `places` its positions in `p`.
     """

@@ -159,7 +159,8 @@ def _make_question_key(question: str | None, messages: str | None) -> str | None
             return json.dumps([[turn["role"], str(turn["content"]).strip()] for turn in turns])
     except (ValueError, TypeError, LookupError):
         pass
-    return question.strip() or None if question else None
+    # A blank question tells nothing.
+    return (question or "").strip() or None
 
 
 def _match_partners(

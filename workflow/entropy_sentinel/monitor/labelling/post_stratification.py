@@ -22,9 +22,10 @@ def weigh_by_strata(
 ) -> pl.DataFrame | None:
     """A slice's labels with weights by stratum; null if they do not represent the slice.
 
-    `labelled` and `responses` are those of the slice; `sample` are all responses that somebody was asked to label, and
-    `population` those of all slices. They have STRATUM and, in `labelled` and `sample`, `weight`. A stratum that is
-    represented, but by chance has no label in the slice, is represented by the others.
+    A stratum is the responses with the same values of the columns by which labels were drawn. `labelled` and
+    `responses` are those of the slice; `sample` are all responses that somebody was asked to label, and `population`
+    those of all slices. They have STRATUM and, in `labelled` and `sample`, `weight`. A stratum that is represented, but
+    by chance has no label in the slice, is represented by the others.
     """
     weights = sample.group_by(STRATUM).agg(pl.col(weight).sum().alias("weights"))
     sizes = population.group_by(STRATUM).agg(pl.len().alias("size"))
@@ -33,6 +34,7 @@ def weigh_by_strata(
     within = responses.group_by(STRATUM).agg(pl.len().alias("size")).join(represented, on=STRATUM, how="semi")
     if within["size"].sum() < LEAST_COVERED * len(responses):
         return None
+    # The weights of a stratum's labels add up to its responses in the slice.
     total = pl.col(weight).sum().over(STRATUM)
     usable = labelled.join(within, on=STRATUM, maintain_order="left")
     if usable.is_empty():

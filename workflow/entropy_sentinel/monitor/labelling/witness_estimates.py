@@ -106,7 +106,7 @@ class WitnessEstimates:
         window: str | None,
         at_random: bool = False,
     ) -> None:
-        """Match the rows of witnesses with responses, and with the labels by people of some of these.
+        """Match the rows of witnesses (judges or second models) with responses, and these with labels by people.
 
         Raises InputError if some responses of a witness have no weight and not all were asked about.
         """
@@ -155,9 +155,10 @@ class WitnessEstimates:
         return [asked for asked in self._asked if asked.is_opinion]
 
     def describe(self, accuracies: np.ndarray, sizes: np.ndarray) -> list[dict[str, Any]]:
-        """What labels show of each witness, and which slices its answers do not represent (`partial`).
+        """What labels show of each witness (judge or second model), as dicts for JSON.
 
-        `accuracies`, (n_slices,), are an estimator's, NaN without one; `sizes`, (n_slices,), the numbers of responses.
+        `partial` are the slices that its answers do not represent. `accuracies`, (n_slices,), are an estimator's, NaN
+        without one; `sizes`, (n_slices,), the numbers of responses.
         """
         described = []
         for asked in self._asked:
@@ -173,7 +174,7 @@ class WitnessEstimates:
     def _estimate_rows(
         self, rows: pl.DataFrame, sizes: pl.DataFrame, estimator: EstimatorPart, level: float, whole: bool
     ) -> pl.DataFrame:
-        """The COLUMNS of each row: the estimate of the first witness that gives one for its slice and windows.
+        """The COLUMNS of each row: the estimate of the first witness (judge or second model) that gives one.
 
         `rows` have `slice`, `window_from` and `window`, which do not count for `whole` slices; `sizes` have
         `n_estimated` and `n_effective` of each row.
@@ -206,7 +207,7 @@ class WitnessEstimates:
 
 
 def _match_reference(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows of a witness with whether both answers match the reference; null without one."""
+    """The rows of a witness (judge or second model) with whether both answers match the reference; null without one."""
     texts = [name for name in (ANSWER, RESPONSE_TEXT, TARGET) if name in rows.columns]
     if len(texts) == 3:
         cases = rows.select(pl.col(texts).cast(pl.String)).rows()
@@ -218,7 +219,7 @@ def _match_reference(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _match_witness(part: pl.DataFrame, witness: Witness) -> pl.DataFrame:
-    """The responses of a part that the witness has, with what it says of them."""
+    """The responses of a part that the witness (judge or second model) has, with what it says of them."""
     key, rows = witness.key, witness.rows
     absent = [pl.lit(None, dtype).alias(name) for name, dtype in _OPTIONAL_COLUMNS.items() if name not in rows.columns]
     rows = rows.with_columns(absent).select(
@@ -231,7 +232,7 @@ def _match_witness(part: pl.DataFrame, witness: Witness) -> pl.DataFrame:
 
 
 def _combine_samples(asked: pl.DataFrame, untimed: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The responses that a witness has with the weights of all its samples together."""
+    """The responses that a witness (judge or second model) has with the weights of all its samples together."""
     if SAMPLES not in asked.columns:
         return asked
     n_untimed = pl.concat(untimed).group_by("slice").agg(pl.col("n").sum())
@@ -261,7 +262,7 @@ def _estimate_row(
     place: int,
     level: float,
 ) -> _AskedEstimate | None:
-    """The values of COLUMNS; null if the witness gives no estimate of the slice.
+    """The values of COLUMNS; null if the witness (judge or second model) gives no estimate of the slice.
 
     `part` are the responses of slice `number` about which the witness was asked, `n` is the effective number of all,
     and `place` the position of the row in what the estimator adds.

@@ -145,7 +145,7 @@ class AskedWitness:
 
 
 def describe_witness(asked: AskedWitness, accuracies: np.ndarray) -> dict[str, Any]:
-    """What labels show of a witness as an estimate, JSON-serialisable.
+    """What labels show of a witness (judge or second model) as an estimate, JSON-serialisable.
 
     `accuracies`, (n_slices,), are an estimator's, NaN without one. `error`, `estimator_error` and `mean_error` are mean
     absolute differences to the labelled accuracies of `n_slices` slices: of the witness, of the estimator, and of the

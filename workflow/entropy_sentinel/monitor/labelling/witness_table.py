@@ -73,7 +73,10 @@ class WitnessQuality:
 def measure_witness(
     witness: Witness, labels: Numbers, values: Numbers, n_seen: int, power: float | None, level: float
 ) -> WitnessQuality:
-    """The quality of a witness by its values for n labelled responses, (n,), with intervals of `level`."""
+    """The quality of a witness (judge or second model) by its values for n labelled responses, (n,).
+
+    `level` is that of the intervals.
+    """
     quality = WitnessQuality(
         witness.name, kind=witness.kind.value, model=witness.model, n_labelled=len(labels), n_seen=n_seen, power=power
     )
@@ -85,7 +88,10 @@ def measure_witness(
 
 
 def measure_label_worth(slices: pl.DataFrame) -> float | None:
-    """How many labels without witnesses one label is worth over all slices with labels and witnesses."""
+    """How many labels tell without witnesses (judges or second models) as much as one label with them.
+
+    It is over all slices with labels and witnesses; null without any.
+    """
     if "labels_worth" not in slices.columns:
         return None
     rows = slices.filter(pl.col("labels_worth").is_not_null(), pl.col("n_judged") > 0)

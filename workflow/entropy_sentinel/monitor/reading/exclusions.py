@@ -121,5 +121,6 @@ def merge_exclusions(parts: Sequence[pl.DataFrame], models: Collection[str] = ()
     whole = pl.concat(parts, how="diagonal")
     watched = (pl.col("code") == ExclusionKind.OTHER_MODEL) & pl.col("subject").is_in([*models])
     whole = whole.filter(~watched)
+    # A row with a hash is a single response, which several files may have.
     hashed = pl.col("hash").is_not_null()
     return pl.concat([whole.filter(~hashed), whole.filter(hashed).unique("hash", maintain_order=True)])

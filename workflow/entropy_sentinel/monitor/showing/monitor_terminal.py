@@ -120,7 +120,7 @@ def describe_chosen_accuracies(result: Monitored) -> list[str]:
 
 
 def describe_witness_quality(result: Monitored) -> list[str]:
-    """A line about how good each witness is by the labels, and one about what a label is worth with them."""
+    """A line about how good each witness (judge or second model) is by the labels, and one about all together."""
     lines = [WitnessQuality.from_dict(kept).line() for kept in result.provenance["judge"]]
     worth = result.provenance["label_worth"]
     if worth is not None and any(kept["used"] for kept in result.provenance["judge"]):

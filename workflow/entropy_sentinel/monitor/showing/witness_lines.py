@@ -71,7 +71,7 @@ def _describe_partner(partner: Mapping[str, Any]) -> str:
 
 
 def _describe_errors(about: Mapping[str, Any]) -> str:
-    """How far off a witness is on labelled slices, beside the estimator and the plain mean.
+    """How far off a witness (judge or second model) is on labelled slices, beside the estimator and the plain mean.
 
     `about` is what `witness_support.describe_witness` returns.
     """

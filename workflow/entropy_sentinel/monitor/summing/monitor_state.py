@@ -161,6 +161,7 @@ class State:
 
     def _take_over(self, about: FileRecord, part: "State") -> None:
         """Add a file of another state unless this state already has its responses."""
+        # The other state recorded what this one lacks of the same file.
         if self.list_missing(about.key) and not about.missing_records:
             self.forget(about.key)
         hashes, repeat_finder = part.read_hashes(about.key), self.make_finder(about)
@@ -171,7 +172,9 @@ class State:
             about.replaces = sorted({*about.replaces, *self.hash_index.find_contained_files(hashes)})
         about.of_part = True
         readers = {RESPONSES: part.responses, CLUSTERS: part.clusters, EXCLUSIONS: part.exclusions}
-        sums, frames_by_part = part.sums(about.key), {name: read(about.key) for name, read in readers.items()}
+        sums = part.sums(about.key)
+        frames_by_part = {name: read(about.key) for name, read in readers.items()}
+        # Statistics of extensions that are not installed here are not copied.
         about.statistics = {name: version for name, version in about.statistics.items() if name in STATISTICS}
         with self.writing(about) as writer:
             for partial in sums:
@@ -200,7 +203,10 @@ class State:
             yield KeyedSums.from_frame(sums, known_statistics)
 
     def responses(self, key: str) -> Iterator[pl.DataFrame]:
-        """The estimated responses of a file: RESPONSE, `by.COLUMN`, `grain`, CLUSTER, the prediction `p`."""
+        """The estimated responses of a file, in frames.
+
+        They have RESPONSE, `by.COLUMN`, `grain` (the smallest window), CLUSTER, and P(correct) as `p`.
+        """
         return self._check_frames(key, RESPONSES, check_responses)
 
     def clusters(self, key: str) -> Iterator[pl.DataFrame]:
