@@ -1,4 +1,5 @@
-# Needs: items with references, a model's responses to them, their labels; for the strategy eas the pass forced_answer.
+# Needs: items with references, a model's responses to them, their labels; for the strategy eas, the pass
+#        forced_answer.
 # Makes: results/<study>/{judge}/selection/: {model}/{strategy}.jsonl, what a trainer reads; candidates/{model}.parquet
 #        and selections/{model}.parquet; tables/, figures/, report.html, summary.txt.
 

@@ -31,10 +31,10 @@ Judge = Annotated[
 def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: Judge = None, **options: Any) -> None:
     """Select items of a study to train a model on.
 
-    It reads the study's responses; pass-rate needs several per item with labels, eas the pass forced_answer. A line of
-    the file has `messages` (a chat that ends with the reference or the solution), the scores, and why the item was
-    selected. Items need a reference; each question occurs once. Equal scores are ordered as by random with the same
-    seed. A study's analysis `selection` writes a file for every strategy and compares them.
+    It reads the study's responses: pass-rate needs several per item, with labels; eas needs the pass forced_answer. A
+    line of the file has `messages` (a chat that ends with the reference or the solution), the scores, and why the item
+    was selected. Items need a reference; each question occurs once. Equal scores are ordered as by random with the
+    same seed. A study's analysis `selection` writes a file for every strategy and compares them.
     """
     from entropy_sentinel.cli.shared_arguments import check_table_path
     from entropy_sentinel.core.whole_files import check_outputs
