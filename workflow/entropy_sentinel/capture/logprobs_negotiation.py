@@ -159,7 +159,8 @@ class LogprobsAttempt:
         elif not top:
             self.why = self._reaction.why
         else:
-            self._state, self.body = AttemptState.ADDED, extended
+            self._state = AttemptState.ADDED
+            self.body = extended
 
     @property
     def has_added_logprobs(self) -> bool:
@@ -182,7 +183,8 @@ class LogprobsAttempt:
         if self.has_added_logprobs and status >= 400:
             self._reaction.n_failed += 1
         elif self.has_added_logprobs:
-            self._reaction.accepted, self._reaction.refusals = True, 0
+            self._reaction.accepted = True
+            self._reaction.refusals = 0
             if self._state is AttemptState.LIMITED:
                 self._negotiator.record_limit(self._kind, self._top)
         elif self._state is AttemptState.REFUSED and status < 400:
@@ -203,6 +205,7 @@ class LogprobsAttempt:
             self._top = limit
 
     def _add_logprobs(self, top_logprobs: int) -> dict[str, Any]:
+        """The client's body with log-probabilities and so many alternatives, unless it sets them itself."""
         return add_logprobs(self._request, self._kind.path, top_logprobs)
 
 

@@ -128,11 +128,12 @@ def capture(
         return client
 
     def wrap_transport(transport: Any) -> Any:
+        """A transport that captures what goes through `transport`."""
         if transport is None:
             return None  # a URL pattern for which httpx uses no proxy
         if isinstance(transport, httpx.BaseTransport):
-            return _Transport(transport, negotiator, writer, columns, keep)
-        return _AsyncTransport(transport, negotiator, writer, columns, keep)
+            return _Transport(transport, negotiator, writer, metadata=columns, keep=keep)
+        return _AsyncTransport(transport, negotiator, writer, metadata=columns, keep=keep)
 
     # httpx has no public way to change the transport of a client; OpenTelemetry's instrumentation does the same.
     inner._transport = wrap_transport(inner._transport)
@@ -169,6 +170,7 @@ class _CapturingTransport:
         """The function that passes the bytes of a reply to the log."""
 
         def write(received: bytes) -> None:
+            """Queue the records of a reply, whose bytes these are, with its request."""
             exchange = Exchange(
                 captured.body,
                 body=received,
@@ -208,6 +210,7 @@ class _CapturedRequest:
 
 class _Transport(_CapturingTransport, httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request, again with another body while its server refuses it, and write the reply as it is read."""
         captured = self.prepare_request(request)
         if captured is None:
             return cast(httpx.Response, self.inner.handle_request(request))
@@ -226,6 +229,7 @@ class _Transport(_CapturingTransport, httpx.BaseTransport):
 
 class _AsyncTransport(_CapturingTransport, httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request, again with another body while its server refuses it, and write the reply as it is read."""
         captured = self.prepare_request(request)
         if captured is None:
             return cast(httpx.Response, await self.inner.handle_async_request(request))
@@ -253,6 +257,7 @@ def _read_answer(response: httpx.Response) -> bytes:
 
 
 async def _read_answer_async(response: httpx.Response) -> bytes:
+    """What a server says to a request that it refuses; empty if that cannot be read."""
     try:
         return await response.aread()
     except Exception:

@@ -80,7 +80,9 @@ def _hide_in_arguments(text: str) -> str:
     except ValueError:
         return mask_keys(text)
     safe = _hide_value("", arguments)
-    return text if safe == _to_plain_types(arguments) else json.dumps(safe)
+    if safe == _to_plain_types(arguments):
+        return text  # as it was written
+    return json.dumps(safe)
 
 
 def _hide_in_choice(choice: Mapping[str, Any]) -> dict[str, Any]:

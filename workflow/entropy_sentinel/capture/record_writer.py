@@ -72,7 +72,8 @@ class LogWriter:
         Raises:
             InputError: If the folder cannot be created.
         """
-        self._folder, self._ending = Path(folder), ending
+        self._folder = Path(folder)
+        self._ending = ending
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -94,7 +95,9 @@ class LogWriter:
         # A signal's handler may interrupt `put` and then call `close`.
         self._lock = threading.RLock()
         self._waiting, self._bytes = 0, 0  # replies in the queue, and their size
-        self._file, self._day, self._path = -1, "", self._folder
+        self._file = -1
+        self._day = ""
+        self._path = self._folder
         threading.Thread(target=self._run, name="entropy-sentinel-capture", daemon=True).start()
 
     def _start_in_child(self) -> None:
@@ -216,7 +219,9 @@ class LogWriter:
                 name = f"{day}-{number}{self._ending}"
         if self._file >= 0:
             os.close(self._file)
-        self._file, self._day, self._path = file, day, self._folder / name
+        self._file = file
+        self._day = day
+        self._path = self._folder / name
 
     def _drop(self, count: int, why: str) -> None:
         """Count records that are not written, and say so unless the last warning is recent."""
@@ -233,6 +238,7 @@ class LogWriter:
 
 
 def _format_record(record: Record) -> bytes:
+    """The line of a record, which may be one already."""
     return record if isinstance(record, bytes) else format_any_line(record)
 
 

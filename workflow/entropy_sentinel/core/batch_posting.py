@@ -96,4 +96,4 @@ def post_each(contents: Sequence[Any], address: str, headers: Mapping[str, str],
     problems = [send(content) for content in contents[:1]]
     with ThreadPoolExecutor(_CONCURRENCY) as pool:
         problems += pool.map(send, contents[1:])
-    return Delivery(problems, bool(server.stop_reason), server.n_requests)
+    return Delivery(problems, gave_up=bool(server.stop_reason), n_requests=server.n_requests)

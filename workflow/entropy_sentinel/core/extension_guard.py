@@ -26,7 +26,8 @@ class ExtensionError(InputError):
 def guard_extension(kind: str, name: str, what: str, expected: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """Turn what a block raises into an ExtensionError that begins with `what`, if an extension declares `name`.
 
-    An interrupt, errors for users, `expected` errors, and errors of the package's own declarations stay as they are.
+    `kind` is that of the declaration, such as `judges`. An interrupt, errors for users, `expected` errors, and errors
+    of the package's own declarations stay as they are.
     """
     passed: tuple[type[BaseException], ...] = (KeyboardInterrupt, GeneratorExit, EntropySentinelError, *expected)
     try:

@@ -134,7 +134,7 @@ def _find_import_name(folder: Path) -> str:
 
 def _find_declaring_modules(module: ModuleType, kinds: Collection[str]) -> Iterator[DeclaringModule]:
     """Yield a module and the packages in it, each with its functions named as in `kinds`."""
-    if getattr(module.__spec__, "_initializing", False):
+    if getattr(module.__spec__, "_initializing", False):  # its import has not ended
         raise PartialError
     # A package in it may have the name of one of its functions, and replaces it as an attribute when it is imported.
     functions = {name: value for name, value in vars(module).items() if name in kinds and isfunction(value)}

@@ -147,6 +147,7 @@ def _find_field(settings: type[Settings], loc: Iterable[int | str]) -> FieldInfo
 
 
 def _is_section(annotation: Any) -> bool:
+    """Whether the type of a field is a section with keys of its own."""
     return inspect.isclass(annotation) and issubclass(annotation, Settings)
 
 
@@ -177,6 +178,7 @@ def list_choices(field: FieldInfo) -> list[str]:
 
 
 def _iterate_literals(annotation: Any) -> Iterator[str]:
+    """Yield the values of each `Literal` in a type, at any depth."""
     if typing.get_origin(annotation) is typing.Literal:
         yield from typing.get_args(annotation)
     else:
@@ -264,6 +266,7 @@ def list_names(argument: Any, name: str, expected: str) -> list[str]:
 
 
 def _check_columns(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names unchanged; raises ValueError if one is repeated or is not one line of text."""
     if len(set(names)) < len(names):
         raise ValueError(f"each column once, got {', '.join(names)}")
     for name in names:

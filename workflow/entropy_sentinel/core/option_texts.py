@@ -35,6 +35,7 @@ def format_option(name: str, value: Value = None, *, placeholder: str = "", func
 
 
 def _format_for_command(name: str, value: Value, placeholder: str) -> str:
+    """An option as a command's user types it: `--top-k 5`."""
     option = f"--{name.replace('_', '-')}"
     if value is None or value is True:
         return f"{option} {placeholder}".rstrip()
@@ -43,6 +44,7 @@ def _format_for_command(name: str, value: Value, placeholder: str) -> str:
 
 
 def _format_for_python(name: str, value: Value, placeholder: str) -> str:
+    """An option as an argument in Python: `top_k=5`."""
     if value is None:
         return f"{name}=..." if placeholder else name
     if value is True:

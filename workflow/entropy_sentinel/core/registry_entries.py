@@ -33,7 +33,10 @@ def load_entries(kind: str, expected: type[Entry]) -> dict[str, Entry]:
 
 
 def load_values(kind: str, expected: type[Value]) -> dict[str, Value]:
-    """Declarations that have no name of their own, by name; otherwise like `load_entries`."""
+    """The declarations of a kind by name, this package's first; they may have no name of their own.
+
+    Raises ConfigError for a declaration that is not an `expected`, or has a field of another type.
+    """
     found: dict[str, Any] = extensions.load_declarations(kind)
     for name, value in found.items():
         if not isinstance(value, expected):

@@ -54,6 +54,7 @@ def may_count(name: str) -> bool:
 
 
 def _split_words(name: str) -> str:
+    """A name with `_` between its words: `auth_Token` for `authToken`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name)
 
 
@@ -94,6 +95,7 @@ def find_secret_keys(value: Any, path: str = "", by_name: bool = True) -> Iterat
 
 
 def _has_text(value: Any) -> bool:
+    """Whether a value is a text, or has one at any depth."""
     if isinstance(value, Mapping):
         return any(map(_has_text, value.values()))
     if isinstance(value, list | tuple):

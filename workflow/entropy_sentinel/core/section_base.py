@@ -20,24 +20,28 @@ from pydantic import (
 
 
 def _refuse_switch(value: Any) -> Any:
+    """The value unchanged; raises ValueError for true or false, which Python counts as 1 or 0."""
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
     return value
 
 
 def _check_whole(value: Any) -> Any:
+    """The value unchanged; raises ValueError for a switch or a number with a decimal point."""
     if isinstance(value, bool | float):
         raise ValueError("must be a whole number")
     return value
 
 
 def _check_not_empty(text: str) -> str:
+    """The text unchanged; raises ValueError if it is empty."""
     if not text.strip():
         raise ValueError("must not be empty; write null, or leave the key out")
     return text
 
 
 def _check_distinct(values: list[Any]) -> list[Any]:
+    """The values unchanged; raises ValueError if one is repeated."""
     for value in values:
         if values.count(value) > 1:
             raise ValueError(f"'{value}' occurs twice; name each once")
@@ -45,6 +49,7 @@ def _check_distinct(values: list[Any]) -> list[Any]:
 
 
 def _check_not_endless(name: str) -> str:
+    """The name; raises ValueError for one with which Snakemake would stop."""
     if re.search(r"(.+)\1{19}$", name):
         raise ValueError(
             "must not end with 20 repetitions of the same characters, which Snakemake mistakes for an endless file name"

@@ -55,7 +55,8 @@ def _name_parts(problem: Mapping[str, Any]) -> list[str]:
 
 def _describe_requirement(problem: Mapping[str, Any], choices: Sequence[str], limits: str, in_python: bool) -> str:
     """What a value must be and what it was: `must be 1 or more, got 0`."""
-    kind, value = problem["type"], _describe_value(problem, in_python)
+    kind = problem["type"]
+    value = _describe_value(problem, in_python)
     if kind in _OF_KEYS:
         return _OF_KEYS[kind]
     if kind == "literal_error" and choices and value:

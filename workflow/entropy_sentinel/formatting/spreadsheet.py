@@ -51,6 +51,7 @@ def format_json_lines(frame: "pl.DataFrame") -> str:
 
 
 def _escape_hidden(match: re.Match[str]) -> str:
+    """A matched character as JSON escapes it, if it is hidden."""
     char = match[0]
     if not is_hidden(char):
         return char

@@ -73,6 +73,7 @@ def _escape_text(text: str) -> str:
 
 
 def _format_row(tag: str, cells: Sequence[str]) -> str:
+    """A row of an HTML table whose cells have this tag, `th` or `td`."""
     parts = []
     for place, cell in enumerate(cells):
         side = "right" if place else "left"

@@ -100,16 +100,20 @@ def _write_value(match: re.Match[str], whole: str | None, above: int, below: int
 
 
 def _write_vulgar(match: re.Match[str]) -> str:
+    """The value of `½` or `1½` as text."""
     above, _, below = unicodedata.normalize("NFKC", match["vulgar"]).partition("\u2044")
     return _write_value(match, match["whole"], int(above or 1), int(below or 1))
 
 
 def _write_fraction(match: re.Match[str]) -> str:
-    above, below = match["above"] or match["digit_above"], match["below"] or match["digit_below"]
+    r"""The value of `\frac{1}{2}` or `1\frac12` as text."""
+    above = match["above"] or match["digit_above"]
+    below = match["below"] or match["digit_below"]
     return _write_value(match, match["whole"], int(above), int(below))
 
 
 def _write_mixed(match: re.Match[str]) -> str:
+    """The value of `1 1/2` as text."""
     return _write_value(match, match["whole"], int(match["above"]), int(match["below"]))
 
 

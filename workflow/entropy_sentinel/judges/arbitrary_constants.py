@@ -21,8 +21,10 @@ def may_differ_in_constants(reference: Any, answer: Any) -> bool:
     expected, actual = _list_constants(reference, answer), _list_constants(answer, reference)
     if not expected or len(expected) != len(actual) or len(expected) > _MAX_CONSTANTS:
         return False
-    if reference.is_Symbol or answer.is_Symbol:
-        return reference.is_Symbol and answer.is_Symbol and all(_CONSTANT.fullmatch(s.name) for s in expected + actual)
+    if reference.is_Symbol or answer.is_Symbol:  # a letter alone
+        are_constants = all(_CONSTANT.fullmatch(symbol.name) for symbol in expected + actual)
+        return reference.is_Symbol and answer.is_Symbol and are_constants
+    # The same formula with other letters.
     for order in permutations(actual):
         renamed = reference.subs(dict(zip(expected, order, strict=True)), simultaneous=True)
         if tuple(expected) != order and _is_constant(renamed - answer, must_be=0):
@@ -63,7 +65,7 @@ _CLOSE = 1e-9
 
 
 def _is_constant(formula: sympy.Expr, must_be: float | None = None) -> bool:
-    """Whether a formula has one value, `must_be` if not null, at all points: quick, and enough to decide nothing."""
+    """Whether a formula has one value, `must_be` if not null, at some points: enough to leave a verdict open."""
     symbols = sorted(formula.free_symbols, key=lambda symbol: symbol.name)
     values = [] if must_be is None else [complex(must_be)]
     for point in _POINTS:

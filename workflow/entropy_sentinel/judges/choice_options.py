@@ -79,17 +79,16 @@ def same_option(expected: str, answer: str, options: Sequence[Option], following
     Raises NotAnOptionError for an answer that is none of the options, and Unclear if that cannot be told.
     """
     texts = {option.letter: option.text for option in options}
+    # A letter alone, after which the response may give the option's text.
     if _ONLY_A_LETTER.fullmatch(_strip_marks(answer)):
         after = _ON_THE_LINE.match(following)
-        if after and _match_beginning(after[1], options):  # an option's text stands after the letter
+        if after and _match_beginning(after[1], options):
             answer += f") {after[1]}"
+    # A letter and other text, `C) Neon`.
     match = _LETTERED.fullmatch(_strip_marks(answer))
     letter = match["letter"].upper() if match else ""
-    if (
-        match
-        and letter in texts
-        and letter in (reference_words.find_only_letter(answer.strip(_MARKS)), _find_punctuated_letter(answer))
-    ):
+    certain_letters = (reference_words.find_only_letter(answer.strip(_MARKS)), _find_punctuated_letter(answer))
+    if match and letter in texts and letter in certain_letters:
         text_letter = _match_beginning(match["text"], options) or letter
         if text_letter != letter and expected in (text_letter, letter):
             raise Unclear("the letter and the text are of different options")
@@ -98,6 +97,7 @@ def same_option(expected: str, answer: str, options: Sequence[Option], following
         _check_number(texts[letter], match["text"])
         if normalise_text(match["text"]) == normalise_text(texts[letter]):
             return letter == expected
+    # The text or the number of an option, or a letter in other words.
     chosen = _match_text(answer, options) or _match_number(answer, options)
     if chosen is None and not is_doubtful(answer):
         chosen = reference_words.find_only_letter(answer.strip(_MARKS))

@@ -24,9 +24,10 @@ def combine_first(members: Mapping[str, Member], responses: pl.DataFrame) -> tup
 
     If all members leave a response null, its reason has all their reasons.
     """
+    # For each response: the verdict that decided it, and the null ones before it by member.
     final: list[Row | None] = [None] * len(responses)
     nulls: list[dict[str, Row]] = [{} for _ in final]
-    left = list(range(len(final)))
+    left = list(range(len(final)))  # the places of responses without a verdict
     counts = {}
     for name, member in members.items():
         verdicts = member(responses[left]).rows(named=True) if left else []

@@ -24,27 +24,30 @@ _YEARS = 1000
 def same_designations(reference: str, answer: str, units_in_letters: bool, question: str) -> bool | None:
     """Whether two answers are the same; None if neither is a designation. Raises Unclear if nobody can tell.
 
-    Digits without a base have that of the reference if the `question` speaks of a base. `units_in_letters`: whether
-    `2 m` in the reference means two metres, not a product.
+    A designation is digits that are not calculated, such as a date, a range, a rank or a telephone number. Digits
+    without a base have that of the reference if the `question` speaks of a base. `units_in_letters`: whether `2 m` in
+    the reference means two metres, not a product.
     """
     expected = read_designation(reference)
     actual = read_designation(answer, expected.kind if expected else None)
     if expected is None and actual is None:
         return None
     if expected is not None and actual is None and "=" in answer and not has_words(clean_notation(answer)):
-        actual = read_designation(strip_name(clean_notation(answer))[1], expected.kind)
+        _, value = strip_name(clean_notation(answer))  # `t = 3:40`
+        actual = read_designation(value, expected.kind)
     if expected is not None and actual is not None:
         return same_designation(expected, actual)
     if expected is not None and expected.kind is DesignationKind.NUMERAL:
         return _same_as_numeral(expected, answer, question)
-    if expected is None:
-        assert actual is not None  # because one of the two is a designation
+    if expected is None:  # only the answer is one
+        assert actual is not None
         number = parse_quantity(clean_notation(reference), units_in_letters)
         if number is None or actual.kind is DesignationKind.DIMENSIONS:
             return None
         if actual.kind is DesignationKind.NUMERAL:
             return _same_as_numeral(actual, reference, "")
         return same_as_number(actual, number.number, reference, is_reference=False)
+    # Only the reference is one.
     number = parse_quantity(clean_notation(answer), letters=True)
     if (
         number is None
@@ -58,7 +61,7 @@ def same_designations(reference: str, answer: str, units_in_letters: bool, quest
 
 
 def same_designation(reference: Designation, answer: Designation) -> bool:
-    """Whether two designations are the same. Raises Unclear if that depends on what they are."""
+    """Whether two designations (dates, ranges ...) are the same. Raises Unclear if that depends on their meaning."""
     if _normalise_designation(reference.text) == _normalise_designation(answer.text) and reference.base == answer.base:
         return True
     same: bool | None
@@ -67,7 +70,8 @@ def same_designation(reference: Designation, answer: Designation) -> bool:
     elif {reference.kind, answer.kind} == {DesignationKind.CLOCK, DesignationKind.RATIO}:
         same = _same_ratios(reference, answer)
         # `10:15` may be a time, so `2:3` may be another one.
-        same = None if same and reference.kind is DesignationKind.CLOCK else same
+        if same and reference.kind is DesignationKind.CLOCK:
+            same = None
     else:
         same = None if _same_numbers(reference, answer) else False
     if same is None:
@@ -111,6 +115,7 @@ def same_as_number(designation: Designation, number: Number, text: str, is_refer
 
 
 def _keep_digits(text: str) -> str:
+    """The digits of a text, without anything else."""
     return re.sub(r"\D", "", text)
 
 

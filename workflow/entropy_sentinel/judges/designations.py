@@ -59,6 +59,8 @@ _ANY = re.compile(
     r"^between\b|\d0s$|\b(?:AD|BC|BCE|CE)\b|"
     r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 )
+# No longer text is one of these.
+_LONGEST = 80
 _BASE_SIGN = re.compile(r"_\s*[{(]?\s*\S|\bbase\b|0[xob]", re.IGNORECASE)
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _UNIT = r"\s*\\?%|\s*\^?\\circ(?:\s*[CF]\b)?|\s+[^\W\d_][^\d=,;^]*?"
@@ -91,9 +93,10 @@ _ORDINALS = (
 
 @lru_cache(maxsize=4096)
 def read_designation(text: str, reference_kind: DesignationKind | None = None) -> Designation | None:
-    """What the whole of `text` names; None for a number, a formula or words.
+    """What the whole of `text` names, such as a date, a range or a rank; None for a number, a formula or words.
 
-    An answer to a reference that is a date or a time may be `5/2021` or `3 pm`, elsewhere a number or a quantity.
+    `reference_kind` is what the reference names if the text is an answer. An answer to a date or a time may be
+    `5/2021` or `3 pm`, elsewhere a number or a quantity.
     """
     if _BASE_SIGN.search(text) and (numeral := read_numeral(_strip_markup(text))) is not None:
         numbers = () if numeral.value is None else (numeral.value,)
@@ -102,7 +105,7 @@ def read_designation(text: str, reference_kind: DesignationKind | None = None) -
     rank = re.fullmatch(r"(?:the )?(\w+)", plain.casefold())
     if rank and rank[1] in _ORDINALS:
         return Designation(DesignationKind.ORDINAL, plain, (Fraction(_ORDINALS.index(rank[1]) + 1),))
-    if len(plain) > 80 or not _ANY.search(plain):
+    if len(plain) > _LONGEST or not _ANY.search(plain):
         return None
     return next(filter(None, (read(plain, reference_kind) for read in _READERS)), None)
 
@@ -127,10 +130,12 @@ def _simplify_text(text: str) -> str:
 
 
 def _read_numbers(text: str) -> tuple[Fraction, ...]:
+    """The numbers in a text, with their decimals."""
     return tuple(Fraction(number.replace(",", "")) for number in re.findall(_NUMBER, text))
 
 
 def _read_integers(text: str) -> tuple[Fraction, ...]:
+    """The runs of digits in a text as numbers."""
     return tuple(map(Fraction, re.findall(r"\d+", text)))
 
 
@@ -157,6 +162,7 @@ def _read_clock(text: str, reference_kind: DesignationKind | None) -> Designatio
 
 
 def _read_ratio(text: str, reference_kind: DesignationKind | None) -> Designation | None:
+    """Such as `2:3`; its results are both quotients of two numbers."""
     if not _RATIO.fullmatch(text):
         return None
     numbers = _read_numbers(text)

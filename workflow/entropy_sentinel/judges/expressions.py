@@ -138,7 +138,9 @@ def parse_quantity(text: str, letters: bool) -> Quantity | None:
 
 def _make_quantity(number: Number | None, unit: str = "") -> Quantity | None:
     """A number with the text of its unit as a quantity; None without a number."""
-    return None if number is None else Quantity(number, parse_unit(unit) if unit else None)
+    if number is None:
+        return None
+    return Quantity(number, parse_unit(unit) if unit else None)
 
 
 def _is_unit(text: str, letters: bool) -> bool:
@@ -150,5 +152,6 @@ def _is_unit(text: str, letters: bool) -> bool:
         return True
     unit = parse_unit(text)
     if unit is not None and unit.powers is not None:  # a known unit
-        return letters or bool(re.match(r"[A-Za-z]{2}", text) and not re.search(r"\\", text))
+        has_two_letters = re.match(r"[A-Za-z]{2}", text) is not None and "\\" not in text
+        return letters or has_two_letters
     return bool(re.match(r"[A-Za-z]{3,}", text)) and not re.search(r"[\\^+*=]|(?<!\w)-|-(?!\w)", text)

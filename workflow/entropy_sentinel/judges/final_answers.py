@@ -40,6 +40,7 @@ _SPAN = re.compile(
     r"\$\$(?P<a>.+?)\$\$|\\\[(?P<b>.+?)\\\]|\\\((?P<c>.+?)\\\)|(?<![\\$])\$(?=\S)(?P<d>(?:\\\$|[^$\n])+?)(?<![\s\\])\$(?!\d)",
     re.DOTALL,
 )
+# What comes before a stated answer: `####`, `the answer is`, `result:`, or a heading `Final Answer`.
 _ANCHOR = re.compile(
     r"####|(?:\b(?:answers?|result|solution)\b(?:\s+(?!is\b|are\b|was\b)[\w'-]+){0,8}\s*(?:\bis\b|\bare\b|\bwas\b|=|:)+)"
     r"(?:\s*(?:\bis\b|\bare\b|:))*|"
@@ -369,7 +370,7 @@ def _find_calculated(text: str) -> FinalAnswer:
         raise Unclear("last sentence says what the answer is not, or guesses")
     for amount in reversed(list(_AMOUNT.finditer(text, start, end))):
         if _matches_result(amount, results[-1]):
-            if _BEFORE.search(text[start : amount.start()][-200:]) or _AFTER.match(text[amount.end() : end]):
+            if _BEFORE.search(text[start : amount.start()][-_NEAR:]) or _AFTER.match(text[amount.end() : end]):
                 raise Unclear("words around the number change it")
             value = _strip_delimiters(amount)
             value_end = amount.end()
@@ -420,7 +421,8 @@ def _strip_spaces(text: str) -> str:
 def _split_sentences(text: str, begin: int = 0) -> list[TextPart]:
     """Each sentence or line from `begin` on, without white space around it; formulas are never split."""
     masked = text[:begin] + _SPAN.sub(lambda span: "\x00" * len(span[0]), text[begin:])
-    sentences, start = [], begin
+    sentences = []
+    start = begin
     for end in (*(match.end() for match in _SENTENCE_END.finditer(masked, begin)), len(text)):
         part = text[start:end]
         if part.strip(" .!?\n*#-"):

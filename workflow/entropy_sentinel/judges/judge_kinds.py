@@ -243,6 +243,7 @@ class Llm(Kind, Server):
 
     @model_validator(mode="after")
     def _budget_has_prices(self) -> "Llm":
+        """Refuse one price without the other, and a budget without prices."""
         prices = self.usd_per_million_input_tokens, self.usd_per_million_output_tokens
         if (prices[0] is None) != (prices[1] is None):
             raise ValueError("set both of usd_per_million_input_tokens and usd_per_million_output_tokens, or neither")
@@ -255,6 +256,7 @@ class Llm(Kind, Server):
 
     @model_validator(mode="after")
     def _one_server(self) -> "Llm":
+        """Refuse a server's own keys beside `served`, which names a model that the jobs serve."""
         # A default may be written out.
         explicit_keys = {
             name

@@ -148,7 +148,8 @@ def _read_probability(steps: Sequence[Step], label: bool) -> float | None:
     verdicts = list(_VERDICT.finditer("".join(step.token for step in steps)))
     if not verdicts or (verdicts[-1]["word"].casefold() == "true") != label:
         return None
-    start, end = verdicts[-1].start("word"), 0
+    start = verdicts[-1].start("word")
+    end = 0
     for step in steps:
         end += len(step.token)
         if end > start:

@@ -62,9 +62,11 @@ class VisibleText:
 
 def strip_special_tokens(text: str) -> VisibleText:
     """A text without special tokens at any depth, stripped. Tokens at its ends are chat format: no caution."""
-    rest, passes = _SPECIAL.sub("", text), 1
+    rest = _SPECIAL.sub("", text)
+    passes = 1
     while (shorter := _SPECIAL.sub("", rest)) != rest and passes < _PASSES:
-        rest, passes = shorter, passes + 1
+        rest = shorter
+        passes += 1
     if shorter != rest:
         rest = rest.replace("<", "< ").replace("[", "[ ")
     rest = rest.strip()

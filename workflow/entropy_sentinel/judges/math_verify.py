@@ -132,14 +132,15 @@ class _Comparison:
             and not POINT_NAME.match(reference)
             and not parse_structure(reference)
         ):
-            raise Unclear("a point, or the value of a function")
+            raise Unclear("a point, or the value of a function")  # `P(3)`
         reference, answer = strip_point_names(ELEMENT_OF.sub("", reference), answer)
         structure = json_structure or parse_structure(reference)
         # Inequalities.
         if _RELATION.search(reference) or _RELATION.search(answer):
             return self._same_relation(reference, structure, answer)
         # The name of a value, as in `x = 5`; several values, `x = 1, y = 2`, have theirs in their parts.
-        name, expected = None, reference
+        name = None
+        expected = reference
         if structure is None or len(structure.parts) <= 1:
             name, expected = strip_name(reference)
         if name is not None:
@@ -213,13 +214,14 @@ class _Comparison:
             raise Unclear("a vector times a variable, or the value of a function")
         if structure is not None:
             return self._same_structure(reference, structure, answer, actual_structure)
+        # The reference is a single value, but the answer may have several parts.
         if (
             actual_structure is not None
             and actual_structure.notation == ""
             and all(map(_is_measured, actual_structure.parts))
         ):
             raise Unclear("several quantities, or one in several units")
-        if actual_structure is not None and actual_structure.notation in ("", r"\{\}"):
+        if actual_structure is not None and actual_structure.notation in ("", r"\{\}"):  # several answers: all count
             same = [self.same(reference, part) for part in actual_structure.parts]
             return bool(same) and all(same)
         if actual_structure is not None and len(actual_structure.parts) > 1:
@@ -231,7 +233,10 @@ class _Comparison:
     def _same_structure(
         self, reference: str, structure: Structure, answer: str, actual_structure: Structure | None
     ) -> bool:
-        """Whether an answer has the same parts as a reference of several parts, such as a set or an interval."""
+        """Whether an answer has the same parts as a reference of several parts, such as a set or an interval.
+
+        `actual_structure` is that of the answer; None for a single value.
+        """
         if actual_structure is None and len(structure.parts) == 1 and structure.notation in (r"\{\}", "list"):
             return self.same(structure.parts[0], answer)
         if actual_structure is None:
@@ -240,7 +245,8 @@ class _Comparison:
             if structure.is_ordered and _UNIT_VECTOR.search(answer):
                 raise Unclear("a vector in unit vectors, or a formula")
             return _is_set(structure) and "\\" in answer and self._same_formula(reference, answer)
-        if structure.is_ordered and any(strip_name(part)[0] for part in actual_structure.parts):
+        names = (name for name, _ in map(strip_name, actual_structure.parts))
+        if structure.is_ordered and any(names):  # `x = 1, y = 2` for `(1, 2)`
             raise Unclear("names where the reference has an order")
         if {structure.notation, actual_structure.notation} == {"", "cup"} and self._same_in_any_order(
             structure.parts, actual_structure.parts
@@ -256,6 +262,7 @@ class _Comparison:
             return False
         same = self._same_parts(structure, actual_structure)
         both = {structure.notation, actual_structure.notation}
+        # `(1, 2)` for `1, 2`, or the reverse.
         if same and "()" in both and both & {"", r"\{\}"} and len(structure.parts) == 2:
             raise Unclear("a point, an interval or two answers")
         return same
@@ -289,14 +296,15 @@ class _Comparison:
         expected = parse_quantity(reference, self.units_in_letters)
         actual = None if expected is None else parse_quantity(answer, letters=True)
         if expected is None or actual is None:
+            # In words, an answer may only be 0, such as `none`.
             if expected is not None and expected.number.value != 0 and _is_only_words(answer):
                 return False
             return self._same_formula(reference, answer)
         unit = actual.unit
         if expected.unit is None:
-            if SUFFIX.fullmatch(answer):
+            if SUFFIX.fullmatch(answer):  # `5K`: thousands, or kelvins
                 raise Unclear("units cannot be compared")
-            if unit is not None and unit.powers is None and self._asks_count(unit.text):
+            if unit is not None and unit.powers is None and self._asks_count(unit.text):  # `7 zorgs`
                 unit = None
         if _is_ambiguous_percent(expected, actual):
             raise Unclear("per cent, or a share")
@@ -305,10 +313,11 @@ class _Comparison:
             raise Unclear("units cannot be compared")
         # The tolerance applies to the written number: 1 does not match 54.7 degrees, although it is close in radians.
         both_have_units = expected.unit is not None and unit is not None
-        return any(
-            is_close(expected.number, actual.number, factor, self.tolerance if both_have_units or factor == 1 else None)
-            for factor in factors
-        )
+        for factor in factors:
+            tolerance = self.tolerance if both_have_units or factor == 1 else None
+            if is_close(expected.number, actual.number, factor, tolerance):
+                return True
+        return False
 
     def _same_formula(self, reference: str, answer: str) -> bool:
         """Whether two formulas are algebraically equal. Raises Unclear if they may be with other letters."""
@@ -348,7 +357,8 @@ def _require_one_notation(reference: str, answer: str) -> None:
         return
     if any(map(_THOUSAND.fullmatch, numbers)) and len({re.sub(r"\D", "", number) for number in numbers}) > 1:
         return  # `7,000` is no 7
-    plain, foreign = list(map(parse_number, numbers)), list(map(parse_foreign_notation, numbers))
+    plain = list(map(parse_number, numbers))
+    foreign = list(map(parse_foreign_notation, numbers))  # None where no country writes a number so
     if plain[0] is not None and plain[1] is not None and plain[0].value == plain[1].value:
         return
     for number, value in ((plain[0], foreign[1]), (plain[1], foreign[0])):
@@ -364,9 +374,9 @@ def _is_measured(text: str) -> bool:
 
 def _is_set(structure: Structure | None) -> bool:
     """Whether a structure may be an interval or is a union of intervals."""
-    return structure is not None and (
-        "(" in structure.notation or "[" in structure.notation or structure.notation == "cup"
-    )
+    if structure is None:
+        return False
+    return "(" in structure.notation or "[" in structure.notation or structure.notation == "cup"
 
 
 def _is_ambiguous_percent(expected: Quantity, actual: Quantity) -> bool:
@@ -414,7 +424,8 @@ class MathVerifyJudge:
         answer = None
         try:
             found = find_final_answer(case.response, case.truncated)
-            answer, following = found.text, case.response[found.end :]
+            answer = found.text
+            following = case.response[found.end :]
             same = timeout(_LIMIT_S)(self._same)(case.reference.strip(), answer, case.question, following)
             return Verdict(same, answer=answer)
         except Unclear as unclear:
@@ -445,7 +456,8 @@ class MathVerifyJudge:
         if words.is_truth(reference):
             return words.same_truth(reference, answer)
         if words.is_option(reference):
-            options, letter = list_options(question), words.find_only_letter(reference)
+            options = list_options(question)
+            letter = words.find_only_letter(reference)
             if not options or letter is None or len(words.find_letters(answer)) > 1:
                 return words.same_option(reference, answer)
             return same_option(letter, answer, options, following)

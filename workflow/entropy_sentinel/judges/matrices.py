@@ -31,12 +31,12 @@ def same_matrices(
 ) -> bool | None:
     """Whether two formulas, at least one with a matrix, are equal; None to compare them cell by cell.
 
+    `structure` has the parts of the reference, and `actual_structure` those of the answer; None for a formula without.
     Raises Unclear for what may be a matrix, such as `-I`.
     """
-    both = structure is not None and actual_structure is not None
-    if any(map(_DETERMINANT.search, (reference, answer))) and not (
-        both and has_matrix(reference) and has_matrix(answer)
-    ):
+    both_have_parts = structure is not None and actual_structure is not None
+    are_two_matrices = both_have_parts and has_matrix(reference) and has_matrix(answer)
+    if any(map(_DETERMINANT.search, (reference, answer))) and not are_two_matrices:
         raise Unclear("a determinant, or a norm")
     if structure is not None and actual_structure is not None:
         are_matrices = structure.is_matrix and actual_structure.is_matrix

@@ -279,7 +279,7 @@ def _to_recurring(number: Number) -> Number | None:
     """The recurring number that endless digits are, or a number without such digits as it is."""
     if number.endless is None:
         return number
-    return None if number.endless.repeated is None else Number(number.endless.repeated, True)
+    return None if number.endless.repeated is None else Number(number.endless.repeated, exact=True)
 
 
 def _is_exact_whole(reference: Number, tolerance: Mapping[str, Any]) -> bool:

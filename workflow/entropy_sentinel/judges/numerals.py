@@ -83,12 +83,13 @@ def read_endless(text: str) -> EndlessDecimal | None:
         return None
     sign = -1 if match["sign"] == "-" else 1
     written = Fraction(f"{match['whole'] or 0}.{match['digits']}")
-    ends = sorted((sign * written, sign * (written + Fraction(1, 10 ** len(match["digits"])))))
+    last_place = Fraction(1, 10 ** len(match["digits"]))
+    least, largest = sorted((sign * written, sign * (written + last_place)))
     repeated = None
     if period := _PERIOD_AT_END.search(match["digits"]):
         fixed = match["digits"][: period.start()]
         repeated = _compute_recurring(match["sign"], match["whole"], fixed, period["period"])
-    return EndlessDecimal(repeated, *ends)
+    return EndlessDecimal(repeated, least, largest)
 
 
 def _compute_recurring(sign: str, whole: str, fixed: str, period: str) -> Fraction:

@@ -65,6 +65,7 @@ class SecondModel:
 
 
 def _select_content(reply: ServerReply) -> dict[str, Any]:
+    """What is cached of a reply: model, text, finish reason and numbers of tokens."""
     return {
         "model": mask_secrets(str(getattr(reply.parsed, "model", None) or "")),
         "text": reply.text,

@@ -22,7 +22,7 @@ def to_polynomial(relation: Any) -> sympy.Poly | None:
         return None
     difference = sympy.nsimplify(relation.lhs - relation.rhs, rational=True)
     symbols = sorted(difference.free_symbols, key=lambda symbol: symbol.name)
-    numerator = sympy.together(difference).as_numer_denom()[0]
+    numerator, _ = sympy.together(difference).as_numer_denom()
     if not symbols or not numerator.is_polynomial(*symbols):
         return None
     try:

@@ -34,7 +34,8 @@ class SeparateProcess:
     """
 
     def __init__(self, make: Callable[..., Judge], *arguments: Any, limit_s: float = 10) -> None:
-        self._command, self._limit_s = json.dumps([make.__module__, make.__qualname__, arguments]), limit_s
+        self._command = json.dumps([make.__module__, make.__qualname__, arguments])
+        self._limit_s = limit_s
         self._process: subprocess.Popen[bytes] | None = None
         self.software: str = self._start()
 
@@ -122,6 +123,7 @@ def make(settings: JudgeSettings) -> SeparateProcess:
 
 
 def _make_math_verify(tolerance: dict[str, Any] | None, no_option: str, unanswered: Unanswered) -> Judge:
+    """Make the judge in its own process, the only one that imports math-verify."""
     from entropy_sentinel.judges.math_verify import MathVerifyJudge
 
     return MathVerifyJudge(tolerance, no_option, unanswered)

@@ -33,6 +33,7 @@ class ExactJudge:
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
+        """The verdict on a case: whether the texts are equal, or the reason why there is no final answer."""
         try:
             answer = find_final_answer(case.response, case.truncated).text
         except Unclear as unclear:
@@ -57,6 +58,7 @@ class ChoiceJudge:
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
+        """The verdict on a case: whether the letters are the same, or the reason why that is unclear."""
         options = list_options(case.question)
         answer = None
         try:

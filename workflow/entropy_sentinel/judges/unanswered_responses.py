@@ -52,7 +52,8 @@ def make_unclear_verdict(
     if isinstance(unclear, NoAnswerError):
         cause = unclear.cause
     elif declines_answer(case.response):
-        cause, answer = NoAnswer.REFUSAL, None
+        cause = NoAnswer.REFUSAL
+        answer = None
     else:
         return Verdict(None, answer=answer, reason=str(unclear))
     try:

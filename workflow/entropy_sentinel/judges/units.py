@@ -90,9 +90,13 @@ def list_factors(reference: Unit | None, answer: Unit | None) -> Iterator[float]
     if reference is None and answer is not None and answer.powers is None:
         return None
     if reference is not None and answer is not None:
-        if reference.powers is None or answer.powers is None or _is_scale(reference) != _is_scale(answer):
-            return iter([1.0]) if reference.text.removesuffix("s") == answer.text.removesuffix("s") else None
-        return iter([answer.size / reference.size] if reference.powers == answer.powers else [])
+        are_known = reference.powers is not None and answer.powers is not None
+        if not are_known or _is_scale(reference) != _is_scale(answer):
+            has_same_name = reference.text.removesuffix("s") == answer.text.removesuffix("s")
+            return iter([1.0]) if has_same_name else None
+        if reference.powers != answer.powers:
+            return iter([])
+        return iter([answer.size / reference.size])
     unit = reference or answer
     if unit is None:
         return iter([1.0])
@@ -186,11 +190,12 @@ def _parse_factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
             if not (units := _look_up(match["name"])):
                 return None
             exponent = int(match["exponent"] or {"squared": 2, "cubed": 3}.get(match["words"], 1)) * sign * power
-            *leading, last = units
+            *leading, last = units  # the exponent belongs to the last of joined symbols
             for leading_unit in leading:
                 factors.append((*leading_unit, sign))
             factors.append((*last, exponent))
-            sign, power = inside or 1, 1
+            sign = inside or 1
+            power = 1
     return factors or None
 
 
@@ -246,7 +251,8 @@ def _parse_definition(text: str) -> tuple[float, Powers]:
     try:
         size = float(number)
     except ValueError:
-        size, rest = 1.0, text
+        size = 1.0
+        rest = text
     if not rest:
         return size, ()
     factors = _parse_factors(rest)
@@ -259,7 +265,8 @@ def _multiply_units(
     factors: list[tuple[str, float, Powers, int]],
 ) -> tuple[float, Powers]:
     """The size of a product of units and its powers of base units."""
-    size, total = 1.0, dict[str, int]()
+    size = 1.0
+    total = dict[str, int]()
     for _, unit_size, powers, exponent in factors:
         size *= unit_size**exponent
         for base, power in powers:

@@ -136,7 +136,8 @@ class ChatClient:
         self.counts: Counter[str] = Counter()
         # Two servers may each have a model of this name.
         self._identity = {"base_url": None if own_server else find_address(model, base_url), **identity}
-        self._cache, self.ledger = ReplyCache(), Ledger(ledger, Terms(**terms))
+        self._cache = ReplyCache()
+        self.ledger = Ledger(ledger, Terms(**terms))
         self._sender = Sender(name, model, base_url, timeout_s, retries, self.ledger, total_timeout_s)
         # Whether a reply has shown that the server works, whether a wait for another process was logged, and the number
         # of requests that were refused as too long.
@@ -229,6 +230,7 @@ class ChatClient:
             raise failure
 
     def _announce_wait(self) -> None:
+        """Warn that the requests under way are waited for after an interrupt."""
         log.warning(
             "%s: no more requests are sent; waiting for those under way, which cost money (interrupt "
             "again to end at once)",
@@ -237,7 +239,8 @@ class ChatClient:
 
     def _wait_for_any(self, running: Collection[Future[Any]]) -> Collection[Future[Any]]:
         """Wait until a request is finished; say meanwhile that no reply comes."""
-        start, pause_s = time.monotonic(), self.FIRST_LINE_S
+        start = time.monotonic()
+        pause_s = self.FIRST_LINE_S
         while not (done := wait(running, timeout=pause_s, return_when=FIRST_COMPLETED).done):
             log.warning(
                 "%s: no reply of %s for %.0f s; a request is given up after %g s without one (total_timeout_s)",
@@ -317,7 +320,8 @@ class ChatClient:
         except Exception:
             await self._sender.settle(sent)
             raise
-        return kept, await self._try_settle(sent) or storing_error
+        settling_error = await self._try_settle(sent)
+        return kept, settling_error or storing_error
 
     async def _try_settle(self, sent: AnsweredRequest) -> EntropySentinelError | None:
         """Record the cost of a request. Return the error if that fails, so that the reply is not lost."""

@@ -91,7 +91,9 @@ class ReplyClaim:
         self._file = _CLOSED_FILE
 
     def _write(self, content: bytes) -> None:
-        view, position = memoryview(content), 0
+        """Write the content into the open file, which may be longer because space was reserved."""
+        view = memoryview(content)
+        position = 0
         while position < len(content):
             position += os.pwrite(self._file, view[position:], position)
         os.truncate(self._file, len(content))
@@ -170,6 +172,7 @@ class ReplyCache:
         return path
 
     def _path(self, request: Mapping[str, Any]) -> Path:
+        """The file of the reply to a request."""
         name = _hash_request(request)
         return self.folder / name[:2] / f"{name}.json.gz"
 
@@ -190,5 +193,6 @@ def _read_file(path: Path) -> dict[str, Any] | None:
 
 
 def _hash_request(request: Mapping[str, Any]) -> str:
+    """The name of a request's files: a hash of its content."""
     content = json.dumps([LAYOUT, request], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()

@@ -53,6 +53,7 @@ def list_secrets(shortest: int) -> list[str]:
 
 
 def _make_storable(value: Any, secrets: Sequence[str]) -> Any:
+    """JSON content with `***` for the `secrets` in its texts and names, and without halves of surrogate pairs."""
     if isinstance(value, str):
         return _mask_secrets(_SURROGATE.sub("\ufffd", value), secrets)
     if isinstance(value, list):
@@ -63,6 +64,7 @@ def _make_storable(value: Any, secrets: Sequence[str]) -> Any:
 
 
 def _mask_secrets(text: str, secrets: Sequence[str]) -> str:
+    """A text with `***` for each of the `secrets`."""
     for secret in secrets:
         text = text.replace(secret, "***")
     return text

@@ -195,10 +195,10 @@ class Sender:
 
     async def settle(self, sent: AnsweredRequest) -> None:
         """Record the cost of a request, after its reply is stored: a killed request keeps its largest possible cost."""
-        used = sent.reply.prompt_tokens, sent.reply.completion_tokens
-        excess = await anyio.to_thread.run_sync(self.ledger.settle, sent.call, *used)
-        await anyio.to_thread.run_sync(self.ledger.correct, sum(used) - sent.likely_tokens)
-        self._reply_lengths.update(replies=1, tokens=used[1])
+        prompt_tokens, reply_tokens = sent.reply.prompt_tokens, sent.reply.completion_tokens
+        excess = await anyio.to_thread.run_sync(self.ledger.settle, sent.call, prompt_tokens, reply_tokens)
+        await anyio.to_thread.run_sync(self.ledger.correct, prompt_tokens + reply_tokens - sent.likely_tokens)
+        self._reply_lengths.update(replies=1, tokens=reply_tokens)
         if excess and self.ledger.terms.budget_usd is not None and not self._excess_is_reported:
             self._excess_is_reported = True
             log.warning(
@@ -206,7 +206,7 @@ class Sender:
                 "%.4f USD more, so that budget_usd is kept",
                 self.name,
                 self.address,
-                used[1],
+                reply_tokens,
                 excess,
             )
 
@@ -275,6 +275,7 @@ class Sender:
         tries.limit_s = limit_s
 
         def record_reply(details: Mapping[str, Any]) -> None:
+            """Keep the text of the reply, of which LiteLLM informs its `logger_fn`."""
             text = details.get("original_response")
             if details.get("log_event_type") == "post_api_call" and isinstance(text, str):
                 raw.append(text)
@@ -378,4 +379,5 @@ def _get_error(state: tenacity.RetryCallState) -> BaseException:
 
 
 def _get_last(raw: Sequence[str]) -> str | None:
+    """The text of the last reply; None without one."""
     return raw[-1] if raw else None

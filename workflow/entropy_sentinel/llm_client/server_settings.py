@@ -117,8 +117,9 @@ class Prompt(Settings):
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> "Prompt":
-        ways = [bool(self.messages), bool(self.user), bool(self.text)]
-        if sum(ways) != 1 or (self.system and not self.user):
+        """Refuse a prompt without exactly one of a user message, `messages` and `text`."""
+        n_forms = sum([bool(self.messages), bool(self.user), bool(self.text)])
+        if n_forms != 1 or (self.system and not self.user):
             raise ValueError(
                 "must have a 'user' message, with or without 'system', or else a list of 'messages', or plain 'text'"
             )
@@ -173,7 +174,8 @@ def fill_text(text: str, /, **values: str) -> str:
 
 def check_placeholders(what: str, prompt: Prompt, needed: Iterable[str], allowed: Iterable[str] = ()) -> None:
     """Raise ValueError if a prompt lacks a needed placeholder, or has one that is not allowed."""
-    placeholders, needed = set(prompt.placeholders), list(needed)
+    placeholders = set(prompt.placeholders)
+    needed = list(needed)
     for name in needed:
         if name not in placeholders:
             raise ValueError(f"{what} must contain the placeholder {{{name}}}")

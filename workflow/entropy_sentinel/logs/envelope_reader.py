@@ -150,7 +150,10 @@ class EnvelopeReader(Reader):
         return _extract_reason(str(status)) if is_reason else None
 
     def _parse_contents(self, contents: list[Any], status: Any, failure: Any) -> tuple[list[Reply], dict[str, Any]]:
-        """The responses in a call's replies, and the columns that these give by name; without any, the failure."""
+        """The responses in a call's replies, and the columns that these give by name.
+
+        Without a response, one that says why there is none: `failure`, an error or a status.
+        """
         responses: list[Reply] = []
         reply_columns: dict[str, Any] = {}
         for content in contents:

@@ -134,11 +134,11 @@ class EventJoiner(Joiner):
         if kind in self._events.closing:
             return [self._close_reply(record[self._events.reply], place)]
         body = record.get(self._events.reply)
-        if isinstance(body, Mapping) and (key := parse_id(body.get("id"))) is not None:
+        if isinstance(body, Mapping) and (key := parse_id(body.get("id"))) is not None:  # it opens or updates a reply
             if key not in self._open_replies:
                 self._awaiting_item[key] = None
             self._open_reply(key, place).fields |= {name: value for name, value in body.items() if name != "status"}
-        elif kind in (*self._events.adding, *self._events.whole):
+        elif kind in (*self._events.adding, *self._events.whole):  # a piece of an item, or all of it
             item = parse_id(record.get(self._events.item))
             places = [_parse_position(record.get(name)) for name in self._events.places]
             reply = self._open_reply(self._find_owner(item), place)
@@ -152,8 +152,9 @@ class EventJoiner(Joiner):
         return []
 
     def _open_reply(self, key: Any, place: str) -> PartialEvents:
-        """The open reply with a key, which is opened if it is not; the key None is that of the pool of such items
-        whose reply is not known.
+        """The open reply with a key, which is opened if there is none.
+
+        The key None is that of the pool, which has the items whose reply is not known.
         """
         reply = self._open_replies.get(key)
         if not isinstance(reply, PartialEvents):
@@ -213,7 +214,8 @@ class EventJoiner(Joiner):
 
     def close_all(self) -> list[PartialReply]:
         """The replies whose closing event did not come."""
-        replies, self._open_replies = list(self._open_replies.values()), {}
+        replies = list(self._open_replies.values())
+        self._open_replies = {}
         return replies
 
     def end_stream(self) -> list[PartialReply]:

@@ -58,6 +58,7 @@ def _guard_test(name: str, what: str, recognises: Callable[[Value], bool]) -> Ca
     """The test of a format; if it fails, it says so once, because other formats may recognise the value."""
 
     def test(value: Value) -> bool:
+        """Whether the format recognises a value; False, with a warning, if its function fails."""
         try:
             with guard_extension("formats", name, what):
                 return bool(recognises(value))

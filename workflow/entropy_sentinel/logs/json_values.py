@@ -173,13 +173,16 @@ class _JsonStream:
     def _fill(self) -> None:
         """Read a further block, twice as large as the last one within a value, and forget what was read."""
         block = self._read(min(self._block, self._longest + 1))
-        self._has_reached_end, self._block = not block, 2 * self._block
+        self._has_reached_end = not block
+        self._block = 2 * self._block
         self._count_lines()
         text = self._byte_decoder.decode(block, final=not block)
         self._has_other_bytes = self._has_other_bytes or _ESCAPED_BYTES.search(text) is not None
         if not self._text:
             text = text.removeprefix("\ufeff")
-        self._text, self._position, self._counted_to = self._text[self._position :] + text, 0, 0
+        self._text = self._text[self._position :] + text
+        self._position = 0
+        self._counted_to = 0
 
     def _read(self, size: int) -> bytes:
         """The next bytes; what precedes damage in a packed file is returned before its error is raised."""

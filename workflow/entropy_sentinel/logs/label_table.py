@@ -34,8 +34,8 @@ def read_label_file(
     """The labels of one file: `label`, and the columns of `columns` (names and dtypes) that the file has.
 
     If the file names a judge or the kind of a witness, another source whose values stand in for labels, it also returns
-    `witness_columns`.
-    `scorer` is the filter whose metrics count in samples of lm-evaluation-harness; null if there is only one.
+    `witness_columns`. `scorer` is the filter whose metrics count in samples of lm-evaluation-harness; null if there is
+    only one.
 
     Raises InputError with file, row and value if `label` is not true, false, yes, no, 1, 0 or empty, or if a value in
     a numeric column is not a number.
@@ -92,6 +92,7 @@ def _convert_column(column: pl.Series | list[Any], name: str, dtype: Any, path: 
 
 
 def _parse_weight(value: Any) -> float:
+    """The weight of a label, above 0 and finite."""
     number = float(value)
     if isinstance(value, bool) or not 0 < number < math.inf:
         raise ValueError
@@ -99,6 +100,7 @@ def _parse_weight(value: Any) -> float:
 
 
 def _parse_probability(value: Any) -> float:
+    """The probability of a label, from 0 to 1."""
     number = float(value)
     if isinstance(value, bool) or not 0 <= number <= 1:
         raise ValueError
@@ -106,12 +108,14 @@ def _parse_probability(value: Any) -> float:
 
 
 def _parse_text(value: Any) -> str:
+    """A value as text that UTF-8 can hold."""
     text = str(value)
     text.encode()  # half a surrogate pair is a ValueError
     return text
 
 
 def _parse_sample(value: Any) -> int:
+    """The number of a sample: whole, from 0."""
     number = float(value)
     if isinstance(value, bool) or not number.is_integer() or not 0 <= number < 2**63:
         raise ValueError
@@ -195,7 +199,7 @@ _HARNESS_FIELDS = {"doc_id", "arguments", "metrics"}
 
 
 def _read_harness_labels(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: Path) -> list[dict[str, Any]]:
-    """The labels of samples: their metrics with the value 0 or 1, and the questions for which they stand.
+    """A row for each sample: `item_id`, `label` (of a metric with the value 0 or 1), and its question, LABEL_QUESTION.
 
     Raises InputError if `scorer` names none of several filters, if the metrics of a sample are not a list of names, or
     if they differ.

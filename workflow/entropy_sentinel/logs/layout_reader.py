@@ -37,20 +37,16 @@ def parse_layout_responses(layout: Layout, record: Mapping[str, Any]) -> tuple[l
     parts = [record] if layout.responses is None else look_up(record, layout.responses)
     time = parse_time_column(find_value(record, layout.time))
     error = find_value(record, layout.error)
-    if (
-        not isinstance(parts, list)
-        or not parts
-        or (error and layout.responses is None and not layout.has_steps(record))
-    ):
-        return [
-            Reply(
-                find_id(record, layout.item_id),
-                model=find_value(record, layout.model),
-                text="",
-                finish_reason=format_refusal(error),
-                trace=None,
-            )
-        ], time
+    is_only_error = bool(error) and layout.responses is None and not layout.has_steps(record)
+    if not isinstance(parts, list) or not parts or is_only_error:
+        refused = Reply(
+            find_id(record, layout.item_id),
+            model=find_value(record, layout.model),
+            text="",
+            finish_reason=format_refusal(error),
+            trace=None,
+        )
+        return [refused], time
     replies = [_parse_response(layout, part) for part in parts]
     for position, reply in enumerate(replies):
         prompt = find_value(record, layout.prompt_tokens)
@@ -205,9 +201,9 @@ class LayoutReader(Reader):
             self._check_format(record)
         if joiner is None or layout.stream is None:
             yield from self._read_whole(record)
-        elif layout.stream.is_piece(record) or (
-            joiner.has_open_reply(record) and find_value(record, layout.error) is None
-        ):
+            return
+        continues_reply = joiner.has_open_reply(record) and find_value(record, layout.error) is None
+        if layout.stream.is_piece(record) or continues_reply:
             yield from parse_streams(joiner.add(record, self.place), self._read_whole, self._broken)
         else:
             yield from self._read_whole(record)

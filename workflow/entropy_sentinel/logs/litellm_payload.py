@@ -38,13 +38,15 @@ class LiteLLMReader(Reader):
             raise NotAResponse(f"calls of {call or 'no type'}")
         if payload.get("status") == "failure":
             error = payload.get("error_str") or (payload.get("error_information") or {}).get("error_message")
-            responses, reply_columns = [make_error_reply(error, {})], dict[str, Any]()
+            responses = [make_error_reply(error, {})]
+            reply_columns = dict[str, Any]()
         else:
             responses, reply_columns = parse_responses(payload.get("response") or None)
         columns = self.columns(payload, reply_columns | _build_columns(payload))
         for reply in responses:
             reply.item_id = reply.reply_id = payload.get("id") or payload.get("request_id")
-            reply.model, reply.columns = payload.get("model"), columns
+            reply.model = payload.get("model")
+            reply.columns = columns
             yield reply
 
 

@@ -91,6 +91,7 @@ def _list_formats() -> str:
 
 
 def _check_format(name: str) -> str:
+    """The name; raises ValueError if no format has it."""
     if name not in FORMATS:
         raise ValueError(f"unknown name '{name}'; known: {', '.join(FORMATS)}")
     return name

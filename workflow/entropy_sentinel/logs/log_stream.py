@@ -55,7 +55,8 @@ class Logs:
         self._paths = sort_attempts([path if isinstance(path, MemoryRecords) else str(path) for path in paths])
         # Finished attempts: task, id and sample of evaluations.
         self._finished_attempts: set[tuple[str, str | None, int | None]] = set()
-        self._options, self.selection = options, ResponseSelection(options)
+        self._options = options
+        self.selection = ResponseSelection(options)
         self.summary = LogSummary(left_out=self.selection.left_out)
         # Replies in memory that gave no response, so that each can be answered; files have too many.
         self.unread: list[BadRecord] = []
@@ -69,7 +70,8 @@ class Logs:
         self._hidden_columns = () if self._columns is None else tuple(set(TIMES) - {*self._columns, *extra_columns})
         if self._columns is not None:
             self._columns += self._hidden_columns
-        self._key_completer, self._zero_logprobs = KeyCompleter(), ZeroLogprobsFilter()
+        self._key_completer = KeyCompleter()
+        self._zero_logprobs = ZeroLogprobsFilter()
         self._user_form: Envelope | None = None
         if options.reply is not None and options.format is not None:
             raise InputError(
@@ -197,20 +199,22 @@ class Logs:
 
     def _iterate_replies(self, path: str | MemoryRecords) -> Iterator[Reply]:
         """Yield the responses in a file, and count bad records."""
-        readers, where = Readers(), str(path)
+        readers = Readers()
+        where = str(path)
         for record in read_records(path, self._options.max_record_mb):
             where = record.where
             if isinstance(record, BadRecord):
                 self._record_bad(record)
                 continue
             try:
-                replies = (
-                    self._end_streams(readers, where) if record.content is END else self._parse_record(record, readers)
-                )
-            except NotAResponse as other:
-                self.summary.ignored[replace_surrogates(str(other))] += 1
-                if not isinstance(other, StreamPart):
-                    self._keep_unread(BadRecord(where, replace_surrogates(str(other))))
+                if record.content is END:
+                    replies = self._end_streams(readers, where)
+                else:
+                    replies = self._parse_record(record, readers)
+            except NotAResponse as reason:
+                self.summary.ignored[replace_surrogates(str(reason))] += 1
+                if not isinstance(reason, StreamPart):
+                    self._keep_unread(BadRecord(where, replace_surrogates(str(reason))))
             except ANY_ERROR as error:
                 self._record_bad(BadRecord(where, describe_error(error)))
             else:
@@ -419,7 +423,8 @@ def _rename_log_columns(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _complete_reply(reply: Reply, format: str, place: str) -> Reply:
     """A response with its format and place; raises InputError if a frame cannot hold it."""
-    reply.format, reply.place = format, reply.place or place
+    reply.format = format
+    reply.place = reply.place or place
     if reply.unusable == NO_LOGPROBS and reply.record is not None:
         search_logprobs(reply, reply.record)
     reply.record = None

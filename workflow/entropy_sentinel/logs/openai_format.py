@@ -45,7 +45,8 @@ class OpenAIReader(Reader):
 
     def __init__(self) -> None:
         """Start a file."""
-        self._chunks, self._events = Joiner(CHUNKS), EventJoiner(RESPONSES)
+        self._chunks = Joiner(CHUNKS)
+        self._events = EventJoiner(RESPONSES)
         self._broken = list[BrokenStream]()
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
@@ -59,7 +60,7 @@ class OpenAIReader(Reader):
             or ("choices" not in record and has_messages(record))
             or self.stated_format == "openai-responses"
         ):
-            self._events.drop_reply(record)
+            self._events.drop_reply(record)  # the whole reply takes the place of its events
             yield self._read_response(record)
         elif self.stated_format == "openai-stream" or CHUNKS.is_piece(record) or self._chunks.has_open_reply(record):
             yield from self._read_streams(self._chunks.add(record, self.place))
@@ -242,7 +243,7 @@ def parse_response(body: Any) -> Reply:
 
 
 def _list_facts(kinds: Sequence[Any]) -> list[str]:
-    """The facts about a reply with items and parts of these kinds."""
+    """What a reply with items and parts of these kinds has besides text: `refusal`, `tool calls`, `reasoning`."""
     facts = []
     if "refusal" in kinds:
         facts.append("refusal")
@@ -279,19 +280,19 @@ def parse_body(body: Any) -> Any:
 
 
 def parse_responses(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, Any]]:
-    """The responses in a body, and the columns that may define slices; raises NotAResponse for lists.
+    """The responses in a body, and the columns that may define slices, by name; raises NotAResponse for lists.
 
-    A body that is no reply is the error of a refused request if the server's `status` says so. Otherwise replies are
-    searched for within it.
+    `status` is that of HTTP, if the log has it. A body that is no reply is the error of a refused request if the
+    status says so. Otherwise replies are searched for within it.
     """
-    failed = type(status) is int and status >= _FIRST_ERROR
+    has_failed = type(status) is int and status >= _FIRST_ERROR
     try:
         body = parse_body(body)
     except InputError:
-        if not failed:
+        if not has_failed:
             raise
     if not isinstance(body, Mapping):
-        if failed:
+        if has_failed:
             return [make_error_reply(body or f"status {status}", {})], {}
         return _parse_nested(body)
     if body.get("object") == "list":
@@ -304,9 +305,9 @@ def parse_responses(body: Any, status: Any = None) -> tuple[list[Reply], dict[st
     if layout := find_layout(body):
         return parse_layout_responses(layout, body)
     error = find_error(body) or None
-    if failed:
+    if has_failed:
         error = error or body or f"status {status}"
-    if failed or (error is not None and not any(find_replies(body))):
+    if has_failed or (error is not None and not any(find_replies(body))):
         return [make_error_reply(error, body)], {}
     return _parse_nested(body)
 

@@ -60,8 +60,11 @@ class Reply:
     k: int | None = None
     # Whether the sampled token may be first in the list and replace the k-th most likely token.
     displaces: bool = False
+    # Why no features can be computed from the response.
     unusable: str | None = None
+    # What the summary of a log counts, such as `tool calls`, `reasoning` or `interrupted stream`.
     facts: Sequence[str] = ()
+    # The log's own columns by name.
     columns: dict[str, Any] = field(default_factory=dict)
     # Whether the response is correct, if the log states it, or the reason why there is no label.
     label: bool | None = None
@@ -123,7 +126,10 @@ def _fill_null(entries: Sequence[float]) -> Sequence[float]:
 
 
 def explain_unusable(trace: Trace | None, text: str, facts: Iterable[str]) -> str | None:
-    """Why no features can be computed; None if they can be, or if the response has no tokens."""
+    """Why no features can be computed; None if they can be, or if the response has no tokens.
+
+    `facts` says what else the response has, such as `tool calls`.
+    """
     if trace is None or (not len(trace.sampled) and text):
         return f"{NO_LOGPROBS} (a tool call)" if "tool calls" in facts else NO_LOGPROBS
     return NO_ALTERNATIVES if len(trace.sampled) and not len(trace.values) else None

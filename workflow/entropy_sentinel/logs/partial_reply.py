@@ -141,7 +141,8 @@ class PartialReply:
         if not stream.count or self.has_unique_key or not self.has_ended:
             return
         whole = self.join_pieces()
-        counted, steps = look_up(whole, stream.count), find_value(whole, stream.steps)
+        counted = look_up(whole, stream.count)
+        steps = find_value(whole, stream.steps)
         if type(counted) is int and (isinstance(steps, list) or previous_surplus):
             self.surplus = len(steps or ()) - counted
             self.is_rest = self.surplus < 0 < previous_surplus

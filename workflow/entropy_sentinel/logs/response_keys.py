@@ -107,7 +107,7 @@ class KeyCompleter:
         return pl.Series(new, dtype=pl.Boolean)
 
     def _assign_number(self, key: Key, number: int | None) -> int:
-        """The requested number if it is free, else the lowest free number."""
+        """The number of a sample with this key: the requested one if it is free, else the lowest free number."""
         used = self._used_numbers.get(key, 0)  # a bit for each number
         if number is None or used >> number & 1:
             self.repeats += bool(used)

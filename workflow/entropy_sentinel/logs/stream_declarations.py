@@ -181,7 +181,7 @@ def is_chunk(record: Mapping[str, Any]) -> bool:
     fields = set[str]().union(*parts)
     if "delta" in fields:
         return True
-    if parts and not fields & {"message", "text"}:
+    if parts and not fields & {"message", "text"}:  # Azure sends the results of its filter as chunks
         return any(name.startswith("content_filter") for name in fields)
     is_text = record.get("object") == "text_completion"
     return is_text and any("text" in part and not part.get("finish_reason") for part in parts)

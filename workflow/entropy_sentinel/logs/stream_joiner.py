@@ -59,7 +59,8 @@ class Joiner:
 
         Raises InputError for a piece of a closed reply, or of another form.
         """
-        key, stream = self._read_key(record), self._stream
+        key = self._read_key(record)
+        stream = self._stream
         parts = list(self._iterate_parts(record))
         reply = self._open_replies.get(key)
         if not parts:  # such as the usage at the end, or the results of a content filter
@@ -74,6 +75,7 @@ class Joiner:
             reply = self._open_replies[key] = self._replace_abandoned(reply, place)
         reply.add(record, parts)
         if reply.has_ended:
+            # Nothing may follow, or nothing would show where the next reply begins.
             if not stream.goes_on or (key is None and not stream.begin):
                 closed += self._close(key)
             else:
@@ -118,12 +120,12 @@ class Joiner:
                 yield index, part
 
     def _close_ended(self, key: Any, parts: Parts) -> list[PartialReply]:
-        """Close the replies that have ended, before a piece that opens another one."""
-        if (
-            key is not None
-            and key in self._closed_fingerprints
-            and self._closed_fingerprints[key] != self._fingerprint(parts)
-        ):
+        """Close the replies that have ended, before a piece that opens another one.
+
+        Raises InputError for a piece of a closed reply, unless it is the first one again, of a reply logged twice.
+        """
+        was_closed = key is not None and key in self._closed_fingerprints
+        if was_closed and self._closed_fingerprints[key] != self._fingerprint(parts):
             raise InputError(f"a chunk of the reply {str(key)[:100]!r} comes after its end")
         return [closed for ended_key in list(self._ended_keys) for closed in self._close(ended_key)]
 
@@ -135,7 +137,8 @@ class Joiner:
             return self._close(reply.key)
         # Replies that were left open before are complete once this one has gone on after its first piece.
         if self._is_abandoned(reply, record) and reply.n_pieces > 1 and not reply.n_gaps:
-            interrupted, reply.abandoned_replies = reply.abandoned_replies, []
+            interrupted = reply.abandoned_replies
+            reply.abandoned_replies = []
             return interrupted
         return []
 
@@ -145,7 +148,8 @@ class Joiner:
         It does after the end of its choice, if it has the field that only first pieces have, such as the role, which
         some servers repeat in each piece. Without an id and such a field, only the end separates two replies.
         """
-        choice, stream = reply.choices.get(index), self._stream
+        choice = reply.choices.get(index)
+        stream = self._stream
         if choice is None or not choice.n_ends:
             return False
         may_be_logged_twice = reply.has_unique_key and stream.goes_on
@@ -179,18 +183,21 @@ class Joiner:
         if number is None or reply.last_number is None or number > reply.last_number or reply.n_gaps:
             return False
         steps = find_value(record, self._stream.steps)
-        return number <= max(1, len(steps) if isinstance(steps, list) else 1)
+        # A first piece counts no more than its own tokens.
+        n_own_steps = len(steps) if isinstance(steps, list) else 1
+        return number <= max(1, n_own_steps)
 
     def _replace_abandoned(self, reply: PartialReply, place: str) -> PartialReply:
         """A new reply in place of one that was left."""
-        earlier, reply.abandoned_replies = reply.abandoned_replies, []
+        earlier = reply.abandoned_replies
+        reply.abandoned_replies = []
         earlier.append(reply)
         return PartialReply(self._stream, reply.key, place, abandoned_replies=earlier)
 
     def _fingerprint(self, parts: Parts) -> int:
-        """A number that tells a piece apart from others: of its texts, and of the ends of its lists."""
+        """A hash that tells a piece apart from others: of its texts, and of the first and last entries of its lists."""
         if not self._stream.goes_on:
-            return 0
+            return 0  # the end of such a stream is clear
         marks: list[Any] = []
         for index, piece in parts:
             for part in self._stream.parts:

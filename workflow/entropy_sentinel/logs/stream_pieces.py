@@ -22,7 +22,7 @@ class _Pieces:
         self._lengths: list[int] | None = [] if part.join is Join.EITHER else None
 
     def add(self, piece: Any) -> None:
-        """Add a piece."""
+        """Add a piece, in the way in which the pieces of this value are joined; raises InputError for another form."""
         join = self._part.join
         if join is Join.ENTRY:
             self._pieces.append(piece)
@@ -99,7 +99,7 @@ def _concatenate_pieces(pieces: Sequence[Any]) -> Any:
 
 
 def _add_call(calls: list[Any], part: Mapping[str, Any]) -> None:
-    """Add a piece of a tool call; pieces of one call have one index, or else belong to the last call."""
+    """Add a piece of a tool call, `part`; pieces of one call have one index, or else belong to the last call."""
     index = part.get("index")
     call = None
     if index is not None:
@@ -127,7 +127,8 @@ class PartialChoice:
 
     def __init__(self, stream: Stream) -> None:
         """Start without pieces."""
-        self._stream, self._moves = stream, dict(stream.moves)
+        self._stream = stream
+        self._moves = dict(stream.moves)
         self._pieces: dict[str, _Pieces] = {}
         self._fields: dict[str, Any] = {}
         # Pieces so far: all, those with the first field, those with the end, and those that could not be added.
@@ -156,13 +157,14 @@ class PartialChoice:
     def join_pieces(self) -> dict[str, Any]:
         """The choice in the form of one that was not streamed."""
         whole = dict(self._fields)
+        # Whether a server's pieces repeat the ones before them is seen from lists rather than from texts.
         lists = [pieces for pieces in self._pieces.values() if pieces.is_list]
         count = look_up(whole, self._stream.count) if self._stream.count else None
         lists_repeat = all(pieces.repeats(bool(self.n_ends), count) for pieces in lists)
         for part in self._stream.parts:
             pieces = self._pieces.get(part.path)
             if pieces is None or (part.spare and look_up(whole, part.target) is not None):
-                continue
+                continue  # the last piece has the whole value
             repeats = pieces.may_repeat and lists_repeat
             if pieces.is_list or not lists:
                 repeats = pieces.repeats(bool(self.n_ends), count)

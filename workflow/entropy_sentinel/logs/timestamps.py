@@ -53,7 +53,9 @@ def _parse_text(text: str) -> datetime | None:
     """The time of a rarer form of ISO 8601 or of a number as text, or null."""
     try:
         moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         pass
     try:

@@ -208,14 +208,16 @@ class StepCounts(NamedTuple):
 def to_frame(responses: ResponseBatch, cut: int | None) -> tuple[pl.DataFrame, StepCounts]:
     """The batch as a frame: GENERATIONS with `model`, `top_k_returned`, `unusable` and the log's columns.
 
-    Each step is truncated to `cut` entries; a response with fewer entries per step is unusable.
+    An entry is an alternative of a step. Each step is truncated to `cut` entries, if it is not null; a response with
+    fewer entries per step is unusable.
     """
     rows, lengths = responses.rows, responses.lengths
     sampled, counts, values = responses.trace
     row_indices = np.repeat(np.arange(len(rows)), lengths)
     k = _choose_widths(responses, lengths, counts)
-    few = (k < cut) & (k > 0) if cut else np.zeros(len(k), dtype=bool)
+    has_few = np.zeros(len(k), dtype=bool)  # responses with fewer entries than `cut`
     if cut:
+        has_few = (k < cut) & (k > 0)
         k = np.minimum(k, cut)
     matrix, mask = _pad_steps(counts, values)
     # Usually all steps have all entries, so no mask is needed.
@@ -243,7 +245,7 @@ def to_frame(responses: ResponseBatch, cut: int | None) -> tuple[pl.DataFrame, S
         n_rounded = int((errors == error).sum())
         if n_rounded:
             rounded[name] = n_rounded
-    return _add_reasons(frame, few, cut), StepCounts(n_unsorted, n_short, rounded)
+    return _add_reasons(frame, has_few, cut), StepCounts(n_unsorted, n_short, rounded)
 
 
 def _add_reasons(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFrame:

@@ -61,7 +61,9 @@ class Table:
 
         A table with many columns of numbers and fewer rows is transposed.
         """
-        headings, cells, numeric = self.frame.columns, self.cells(), self.numeric()
+        headings = self.frame.columns
+        cells = self.cells()
+        numeric = self.numeric()
         n_numbers = sum(numeric)
         numbers_are_last = numeric == sorted(numeric)
         if n_numbers < _MANY_COLUMNS or len(cells) >= n_numbers or not numbers_are_last:
@@ -134,6 +136,7 @@ def write_table(exhibit: Exhibit, table: Table, folder: str | Path) -> None:
 
 
 def _write_csv(table: Table, path: str | Path) -> None:
+    """Write the numbers of a table with all digits."""
     import pandas as pd  # imported here and below, because pages that only show tables do not need it
 
     columns = table.frame.columns

@@ -83,6 +83,7 @@ def _format_row_by_row(wide: Table, width: int) -> list[Text]:
 
 
 def _make_printable(part: str | Text) -> str | Text:
+    """A line with visible characters for its control characters."""
     if isinstance(part, str):
         return make_printable(part)
     visible = part.copy()

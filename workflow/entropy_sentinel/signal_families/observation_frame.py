@@ -44,7 +44,10 @@ DOMAIN = pl.coalesce(pl.format("{}/{}", "benchmark", "kind"), "benchmark").alias
 
 
 def observation_contract(families: Iterable[str]) -> Contract:
-    """The contract of observations with the signals of these families and of `tokens`."""
+    """The columns and dtypes of observations, the rows that estimators use, with the signals of these families.
+
+    Those of the family `tokens`, the features, are always among them.
+    """
     columns = list(OBSERVATIONS.columns)
     for family in families:
         columns += [signal.column for signal in FAMILIES[family].signals]

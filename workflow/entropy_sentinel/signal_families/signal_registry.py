@@ -52,7 +52,7 @@ def load_requery_module(family: str) -> ModuleType:
 
 
 def find_rules(family: str) -> Path | None:
-    """The path of a family's own rules; None if its signals come only from the traces."""
+    """The file with a family's own rules of Snakemake; None if its signals come only from the traces."""
     path = extensions.get_folder("signals", family) / "rules.smk"
     return path if path.is_file() else None
 

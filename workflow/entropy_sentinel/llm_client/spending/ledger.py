@@ -25,7 +25,8 @@ class Owner:
     """
 
     def __init__(self, ledger: str | Path | None) -> None:
-        self._ledger, self._name = ledger, ""
+        self._ledger = ledger
+        self._name = ""
 
     @property
     def name(self) -> str:
@@ -126,7 +127,8 @@ class Ledger:
     def __init__(self, path: str | Path | None, terms: Terms) -> None:
         """Open the ledger at `path`, or create it; None is a ledger of this process only."""
         self.path, self.terms = path, terms
-        self._lock, self._owner = threading.Lock(), Owner(path)
+        self._lock = threading.Lock()
+        self._owner = Owner(path)
         try:
             if path is not None:
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -167,6 +169,7 @@ class Ledger:
         """
         usd = self.terms.usd(prompt_tokens, completion_tokens)
         with self._open_transaction() as file:
+            # The tokens that were reserved for it.
             [most] = file.execute("SELECT prompt_tokens, completion_tokens FROM calls WHERE id = ?", (call,))
             excess = max(0.0, usd - self.terms.usd(*most))
             if excess > _read_excess(file):
@@ -223,6 +226,7 @@ class Ledger:
             return 0.0
         now = time.time()
         with self._open_transaction() as file:
+            # When the requests that were sent have used up their part of each limit.
             free_at: dict[str, float] = dict(file.execute("SELECT what, free_at FROM pace").fetchall())
             start = max(now, *(free_at.get(what, 0.0) for what in seconds))
             for what in seconds:
