@@ -197,6 +197,7 @@ def _add_alerts(
     newest = _convert_windows(windows[-2:], settings.zone)
     acknowledgements = read_acknowledgements(settings.acknowledged)
     rules = ReportingRules(newest, history if histories else None, acknowledgements, settings.remind)
+    # Each reported alert has a row, so that it is over if its traffic was not found again.
     run = make_alerts(episodes, (), rules, {key.values: EMPTY_ROW for key in history.reported})
     result.alerts[:0] = run.alerts
     for path, earlier in histories.items():

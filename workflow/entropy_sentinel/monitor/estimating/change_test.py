@@ -49,7 +49,8 @@ Effects = tuple[float, float]
 def compute_p_value(accuracies_of: Accuracies, current: Side, reference: Side, effects: Effects = (1.0, 1.0)) -> float:
     """The two-sided p of the difference between the estimates of two sets of responses, `current` and `reference`.
 
-    `effects` are their design effects. The module's docstring has the formula of T, the change.
+    `effects` are their design effects. T is the change of the estimate if the two means differ by d, as the module's
+    docstring defines it; p is the probability of a T at least as far from 0 as the observed change, by chance.
     """
     (n1, sums1, products1), (n0, sums0, products0) = current, reference
     n, mean = n1 + n0, (sums1 + sums0) / (n1 + n0)
@@ -76,6 +77,7 @@ def compute_p_value(accuracies_of: Accuracies, current: Side, reference: Side, e
     # T may be constant around 0, for example if the estimate is clipped to 1; moving all values together changes T.
     direction = slope if size > _ROUNDING_ERROR else root.sum(axis=0)
     direction = direction / np.linalg.norm(direction)
+    # Parallel lines through the draws: on each, the probability beyond the points where T reaches the change.
     origins = z - np.outer(z @ direction, direction)
     levels = np.repeat([observed - _ROUNDING_ERROR, _ROUNDING_ERROR - observed], LINES)
     upper_crossings, lower_crossings = np.split(

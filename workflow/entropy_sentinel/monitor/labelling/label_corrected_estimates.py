@@ -322,9 +322,9 @@ class _LabelledSlice(NamedTuple):
 
 
 def prepare_labels(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[str]]:
-    """Labels that are not null, once each, with a weight that may be null, and their key.
+    """Labels that are not null, one per response, with a weight that may be null; and the columns that identify these.
 
-    Raises InputError for labels of one response that differ.
+    Raises InputError, which begins with `name`, for labels of one response that differ.
     """
     key = [column for column in RESPONSE if column in labels.columns]
     check_conflicts(labels, key, name)

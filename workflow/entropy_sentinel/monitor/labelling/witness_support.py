@@ -68,6 +68,7 @@ class AskedWitness:
         if not self.is_opinion:
             return None
         rows = self.rows.filter(pl.col("slice").is_in(self.estimable))
+        # Both answers were compared with a reference answer, or people have labelled the logged one.
         referenced, labelled = rows.drop_nulls([PARTNER_RIGHT, LOGGED_RIGHT]), rows.drop_nulls(PEOPLE)
         if len(referenced) > len(labelled):
             partner, logged = (referenced[name].cast(pl.Float64) for name in (PARTNER_RIGHT, LOGGED_RIGHT))

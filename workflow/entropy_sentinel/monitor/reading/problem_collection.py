@@ -123,6 +123,7 @@ class TrainingDataFilter:
     """
 
     def __init__(self, metadata: FitMetadata, matching: MatchOptions, problems: Problems) -> None:
+        """`matching` says which differences are allowed; unusable responses are added to `problems`."""
         self._metadata = metadata
         self._model = metadata.model and strip_prefix(metadata.model)
         self._logprobs = metadata.logprobs.to_dict()

@@ -256,7 +256,10 @@ def _describe_absent(result: Monitored, window: datetime, rows: pl.DataFrame) ->
 
 
 def _make_section(result: Monitored, heading: str, rows: pl.DataFrame, notes: list[str]) -> dict[str, Any]:
-    """A heading with a table, for the template."""
+    """A heading with a table, for the template.
+
+    `numbers` is how many columns, that of the slice included, have no flags; `_make_sections` fills in the last four.
+    """
     headings, lines = make_table(result, rows, MOST_ROWS)
     return {
         "heading": heading,

@@ -46,6 +46,10 @@ class FileReading:
     def __init__(
         self, collector: Collector, about: FileRecord, writer: Writer, compare: bool, kept: KeptRows | None
     ) -> None:
+        """Prepare to read the file of the record `about` for the estimator of a collector.
+
+        With `compare`, its responses are compared with those of other files; `kept` gets rows to keep.
+        """
         self._kept_rows, self._kept_frames = kept, list[pl.DataFrame]()
         self._collector, self._about, self._writer = collector, about, writer
         saved, strict = collector.saved, collector.reading.strict

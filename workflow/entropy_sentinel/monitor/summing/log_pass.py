@@ -48,6 +48,7 @@ class LogPass:
         user_named_models: bool = False,
         kept_rows: KeptRows | None = None,
     ) -> None:
+        """Take the logs, `sources`; `strata` are the columns by which labels were drawn, `kept_rows` gets responses."""
         self.collectors, self._sources, self._reading, self._strata = collectors, list(sources), reading, strata
         self._watched_models, self._user_named_models = watched_models, user_named_models
         self._kept_rows = kept_rows

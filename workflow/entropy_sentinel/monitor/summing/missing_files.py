@@ -62,6 +62,7 @@ class Collector:
         only_model: str | None = None,
         watched_models: Collection[str] | None = None,
     ) -> None:
+        """Begin a run; `watched_models` and `only_model` are set if there are several estimators."""
         self.saved, self.reading, self.state, self.only_model = saved, reading, state, only_model
         self.names = resolve_same_models(saved.metadata, reading.same_model, watched_models or ())
         self.lasting, self.keeps_responses = lasting, lasting or single
