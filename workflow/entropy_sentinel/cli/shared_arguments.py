@@ -97,15 +97,20 @@ def _make_parameter(
     def complete(incomplete: str) -> list[str]:
         return [choice for choice in accepted if choice.startswith(incomplete)]
 
+    metavar = cli_option.metavar
+    if not metavar and accepted:
+        metavar = f"<{'|'.join(accepted)}>"
     declared = typer.Option(
         *names,
-        metavar=cli_option.metavar or (f"<{'|'.join(accepted)}>" if accepted else None),
+        metavar=metavar or None,
         parser=None if is_switch else _make_parser(options, name),
         rich_help_panel=cli_option.panel,
         autocompletion=complete if accepted else None,
         help=format_meaning(field) + (" Repeat it for more." if is_list(field) else ""),
     )
-    kind = bool if is_switch else list[str] if is_list(field) else str | None
+    kind: Any = bool
+    if not is_switch:  # as text, which the parser of the class converts
+        kind = list[str] if is_list(field) else str | None
     default = defaults.get(name, field.default)
     return inspect.Parameter(
         name,

@@ -181,8 +181,9 @@ class Validation:
         counted, residuals = _select_counted(domains), self.residuals
         errors = evaluate_estimates(residuals.estimated, residuals.true)
         bias = float(residuals.errors.mean()) if counted else None
-        levels: tuple[Coverage, ...] = ()
+        coverage: tuple[Coverage, ...] = ()
         if residuals.n_units < FEWEST_DOMAINS or errors.aee is None or bias is None:
+            # Without held-out domains, because there are too few, their number is that of all.
             n_units = residuals.n_units if domains else n_groups or n_domains
             needed = _too_few_units(n_units, "group" if n_groups else "domain")
             outcome = UsabilityVerdict(TOO_FEW, (needed,), needed=needed)
@@ -190,7 +191,7 @@ class Validation:
             names = [domain.domain for domain in counted]
             n_judged = sum(domain.noise is not None for domain in counted)
             outcome = explain_verdict(names, residuals, errors.aee, errors.rho, bias, self.limits, n_judged)
-            levels = tuple(_count_covered(residuals, level) for level in LEVELS)
+            coverage = tuple(_count_covered(residuals, level) for level in LEVELS)
         return ValidationSummary(
             n_counted=len(counted),
             aee=errors.aee,
@@ -198,7 +199,7 @@ class Validation:
             bias=bias,
             error_at_least=outcome.error_at_least,
             error_at_most=outcome.error_at_most,
-            coverage=levels,
+            coverage=coverage,
             verdict=outcome.verdict,
             reasons=(*outcome.reasons, *_explain_uncounted(domains)),
             needed=outcome.needed,

@@ -189,7 +189,7 @@ class WitnessedRows:
         influences = np.zeros(len(weights))  # of each response on the estimate
         influences[sample] = response_influences(values, fitted.accuracies_of, shares)
         p = fitted.p_correct(features)
-        # Without P(correct), the witnesses are the only ones.
+        # P(correct) counts like a witness; zeros tell nothing, if the estimator gives none.
         p_correct = np.zeros(len(weights)) if p is None else np.clip(p, 0, 1)
         witnesses = np.column_stack([p_correct, self.values[rows]])
         label_weights = self.label_weights[rows][labelled]

@@ -106,6 +106,7 @@ def estimate_slices(
         (*RESPONSE, *FEATURES, *estimator.signals, *(f"{SLICE_PREFIX}{name}" for name in settings.by))
     )
     columns |= dict.fromkeys(("label", "excluded"))
+    # Which responses may have a label: one of the logs, or one of the given labels by their id.
     wanted = pl.any_horizontal(pl.col([*LABEL_DTYPES]).is_not_null())
     if labels is not None:
         wanted = pl.col("item_id").is_in(labels["item_id"].implode())

@@ -53,13 +53,13 @@ def is_reliable(saved: FittedEstimator) -> bool:
 
 
 def add_chosen_accuracy(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: float) -> pl.DataFrame:
-    """The rows with COLUMNS.
+    """The rows with COLUMNS: the accuracy to use, and `rests_on`, what it rests on.
 
     `residuals` (n,) are the validation errors that apply to each row's slice, or null if its estimate is not to be
     relied on: without the verdict `usable`, for an unfamiliar slice, or for other responses than the validated ones.
 
-    - `both`: estimate and labels together (`statistics.combined`);
-    - `labels`: labels, with predictions for all responses (`statistics.prediction_powered`). They assume only that the
+    - `both`: estimate and labels together (`combine_labels`);
+    - `labels`: labels, with predictions for all responses (prediction-powered inference). They assume only that the
       weights match how responses were drawn;
     - `estimate`: without labels, or with labels of only a part of the slice; null without an estimate either.
     """

@@ -209,6 +209,7 @@ def _summarise_rows(result: Monitored, rows: pl.DataFrame, window: str = "") -> 
     n_responses, unlike = int(rows["n_responses"].sum()), pl.col("flag_codes").list.contains(Flag.UNFAMILIAR)
     accuracy, lower, upper = result.accuracy_columns
     worst = rows.filter(pl.col(accuracy).is_not_null(), ~unlike).head(1)
+    # With labels, the accuracy of a slice unlike all labelled domains is known.
     is_estimate = pl.col("rests_on") == FROM_ESTIMATE if LABEL_COLUMN in rows.columns else pl.lit(True)
     unknown = name_slices(result, rows.filter(unlike, is_estimate))
     summary = f"{format_count(n_responses, 'response')} in {format_count(len(rows), 'slice')}."

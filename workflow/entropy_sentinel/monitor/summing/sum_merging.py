@@ -318,7 +318,7 @@ def pool_newest_windows(
             begin = max(begin, reference.end)
         part = _pool_windows(counts.filter(pl.col("window").is_between(begin, end)), least)
         only_tested = pl.lit(False)
-        if end != newest[-1]:
+        if end != newest[-1]:  # the earlier row is not shown if the newest row of the slice pools its window
             pools = rows.filter(pl.col("window_from") < newest[-1])
             only_tested = pl.col("slice").is_in(pools["slice"].implode())
         part = part.with_columns(only_tested.alias(ONLY_TESTED), window=pl.lit(end))
