@@ -80,7 +80,7 @@ class LoadedExtensions(NamedTuple):
 
 
 def load_declarations(kind: str) -> dict[str, Any]:
-    """The declarations of a kind by name, this package's first.
+    """The declarations of a kind, such as `judges` (see KINDS), by name, this package's first.
 
     Raises ConfigError if two modules declare the same name. A failed extension is skipped: see `list_failures`.
     """
@@ -108,7 +108,7 @@ def describe_place(kind: str, name: str) -> str:
 
 
 def list_declaring_modules(kind: str) -> list[str]:
-    """The names of the modules of extensions that have a function for a kind, without this package's."""
+    """The names of the modules of extensions that have a function named as a kind, such as `judges()`."""
     _, *extensions = _load_extensions().extensions
     modules = [declaring for extension in extensions for declaring in extension.modules]
     return [module.__name__ for module, functions in modules if kind in functions]

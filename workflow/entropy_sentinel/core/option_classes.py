@@ -70,7 +70,9 @@ class Options(Settings):
 
     @classmethod
     def from_keywords(cls, verb: str, keywords: Mapping[str, Any]) -> Self:
-        """The options that a verb is called with; for a list, one text is enough, such as `alert_on="drop"`.
+        """The options that a verb, a function of the Python interface, is called with.
+
+        For a list, one text is enough, such as `alert_on="drop"`.
 
         Raises TypeError for an unknown option, as Python does.
         """
@@ -152,7 +154,7 @@ def _is_section(annotation: Any) -> bool:
 
 
 def sort_options(options: type[Options]) -> dict[str, FieldInfo]:
-    """The options by name, sorted by panel."""
+    """The options by name, sorted by panel, a group in a command's help."""
     panels = list(Panel)
 
     def find_panel_position(option: tuple[str, FieldInfo]) -> int:
@@ -206,9 +208,10 @@ def format_meaning(field: FieldInfo) -> str:
 
 
 def document_options(options: type[Options]) -> Callable[[Verb], Verb]:
-    """A decorator that lists the options of a verb, its `**options`, in its signature and docstring.
+    """A decorator that lists the options of a verb (a function for notebooks) in its signature and docstring.
 
-    Notebooks and the documentation show these; editors and type checkers read the typed dict that `**options` unpacks.
+    They are its `**options`. Notebooks and the documentation show these; editors and type checkers read the typed dict
+    that `**options` unpacks.
     """
 
     def decorate(verb: Verb) -> Verb:

@@ -34,7 +34,10 @@ class ComparingKind(Kind):
     )
 
     def tracked(self, prompts: Mapping[str, Prompt], served: ServedSettings | None) -> dict[str, Any]:
-        """See `Kind.tracked`; without `unanswered` if it is the default, as in labels of versions without the key."""
+        """The settings that labels depend on, by key.
+
+        Without `unanswered` if it is the default, as in labels of versions without the key.
+        """
         settings = super().tracked(prompts, served)
         return {key: value for key, value in settings.items() if (key, value) != ("unanswered", DEFAULT_UNANSWERED)}
 
@@ -61,7 +64,7 @@ class MathVerify(ComparingKind):
 
     @classmethod
     def load(cls) -> Callable[[Any], Judge]:
-        """See `Kind.load`."""
+        """Import and return the function that makes the judge from its `JudgeSettings`."""
         from entropy_sentinel.judges.separate_process import make
 
         return make
@@ -77,7 +80,7 @@ class Exact(ComparingKind):
 
     @classmethod
     def load(cls) -> Callable[[Any], Judge]:
-        """See `Kind.load`."""
+        """Import and return the function that makes the judge from its `JudgeSettings`."""
         from entropy_sentinel.judges.text_judges import make
 
         return make
@@ -96,7 +99,7 @@ class Choice(ComparingKind):
 
     @classmethod
     def load(cls) -> Callable[[Any], Judge]:
-        """See `Kind.load`."""
+        """Import and return the function that makes the judge from its `JudgeSettings`."""
         from entropy_sentinel.judges.text_judges import make
 
         return make
@@ -120,7 +123,7 @@ class LabelsFile(Kind):
         return str(next((file for file in files if file.is_file()), files[0]))
 
     def missing_file(self, model: str, benchmark: str) -> Iterator[tuple[Path, str]]:
-        """See `Kind.missing_file`."""
+        """Yield the file of labels that must exist, and the error if it is missing, which begins with a key."""
         must = f"must hold {model}/{benchmark}.parquet ({' or '.join(LABEL_ENDS[1:])})"
         yield Path(self.file(model, benchmark)), f".path: {must}; '{self.path}' does not"
 
@@ -197,34 +200,34 @@ class Llm(Kind, Server):
 
     @classmethod
     def load(cls) -> Callable[[Any], Judge]:
-        """See `Kind.load`."""
+        """Import and return the function that makes the judge from its `JudgeSettings`."""
         from entropy_sentinel.judges.llm_judge import make
 
         return make
 
     @property
     def served_by(self) -> str | None:
-        """See `Kind.served_by`."""
+        """The model of the config that its jobs serve and ask; None if they start no server."""
         return self.served
 
     @property
     def asks_with(self) -> str:
-        """See `Kind.asks_with`."""
+        """The name of its prompt."""
         return self.prompt
 
     @property
     def prices(self) -> tuple[float | None, float | None]:
-        """See `Kind.prices`."""
+        """USD per million tokens of prompts and of replies, None if they are not known."""
         return self.usd_per_million_input_tokens, self.usd_per_million_output_tokens
 
     @property
     def budget(self) -> float | None:
-        """See `Kind.budget`."""
+        """Most USD for the study's requests; None without a limit."""
         return self.budget_usd
 
     @property
     def longest_reply(self) -> float:
-        """See `Kind.longest_reply`."""
+        """Most tokens of a reply."""
         return self.max_tokens
 
     def tracked(self, prompts: Mapping[str, Prompt], served: ServedSettings | None) -> dict[str, Any]:

@@ -162,7 +162,10 @@ class _Comparison:
         return False
 
     def _same_relation(self, reference: str, structure: Structure | None, answer: str) -> bool:
-        """Compare as sets of math-verify; if the reference is a number, a relation only gives a range for it."""
+        """Whether two sides, of which one is an inequality or the like, allow the same values.
+
+        If the reference is a number, a relation only gives a range for it, so it is not the same.
+        """
         if not _RELATION.search(reference) and not _is_set(structure) and not _HOLDS_WHEN.match(answer):
             return False
         if (
@@ -190,7 +193,7 @@ class _Comparison:
         return bool(same)
 
     def _require_comparable(self, reference: str) -> None:
-        """Raise Unclear for a relation of which only a copy is recognised, so that its label is null in any case."""
+        """Raise Unclear for a relation of which only a copy would be found right, so that all labels are null."""
         chained = len(_RELATION.findall(reference)) > 1
         implicit = "=" in reference and parse_structure(reference) is None and "=" in strip_name(reference)[1]
         if not chained and not implicit:
@@ -201,7 +204,7 @@ class _Comparison:
             raise Unclear(f"{'inequalities' if chained else 'equations'} of this kind cannot be compared")
 
     def _same_value(self, reference: str, structure: Structure | None, answer: str) -> bool:
-        """Compare without names: by structure, or else by number or formula."""
+        """Whether two values without names are the same: by structure, or else by number or formula."""
         if make_key(reference) == make_key(answer):
             return True
         _require_one_notation(reference, answer)
@@ -452,7 +455,10 @@ class MathVerifyJudge:
         raise Unclear("reference cannot be read")
 
     def _same(self, reference: str, answer: str, question: str, following: str) -> bool:
-        """Compare by the kind of the reference; only the reference decides whether a row is compared."""
+        """Whether an answer is right, compared by what the reference is: a truth value, an option, words or a formula.
+
+        Only the reference decides whether a row is compared.
+        """
         if words.is_truth(reference):
             return words.same_truth(reference, answer)
         if words.is_option(reference):

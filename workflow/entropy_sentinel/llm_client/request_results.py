@@ -252,7 +252,7 @@ class ServerReply:
 
     @property
     def finish_reason(self) -> str:
-        """The finish reason as in contract GENERATIONS; `unknown` if the server gives none.
+        """The finish reason: `stop`, `length`, or the provider's own word; `unknown` if the server gives none.
 
         LiteLLM turns unknown words, a provider's errors and null into `stop`. It keeps the provider's own word in a
         separate field; null is only visible in the raw text.

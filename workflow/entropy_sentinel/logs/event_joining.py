@@ -43,7 +43,7 @@ class PartialEvents(PartialReply):
 
     @cached_property
     def whole_values(self) -> dict[Any, dict[str, Any]]:
-        """The values of events that have them whole, by the places of the pieces."""
+        """The values of events that have them whole, by field; by the item and the positions of the pieces."""
         return {}
 
     def build_reply(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class EventJoiner(Joiner):
         return parse_id(record.get("id")) in self._open_replies
 
     def drop_reply(self, record: Mapping[str, Any]) -> None:
-        """Forget the open reply of a whole one."""
+        """Forget the open reply with the id of a record, which is the whole reply."""
         self._awaiting_item.pop(parse_id(record.get("id")), None)
         if (key := parse_id(record.get("id"))) is not None:
             self._open_replies.pop(key, None)
@@ -219,7 +219,7 @@ class EventJoiner(Joiner):
         return replies
 
     def end_stream(self) -> list[PartialReply]:
-        """Nothing: closing events end replies."""
+        """An empty list: only closing events end replies."""
         return []
 
 

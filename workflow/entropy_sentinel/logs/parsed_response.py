@@ -136,7 +136,7 @@ def explain_unusable(trace: Trace | None, text: str, facts: Iterable[str]) -> st
 
 
 def parse_finish_reason(reason: Any) -> str:
-    """The finish reason in the form of contract GENERATIONS; `unknown` if the log has none."""
+    """The finish reason: `stop`, `length`, or the log's own word; `unknown` if it has none."""
     reason = "" if reason is None else replace_surrogates(str(reason))
     if not reason.strip():
         return "unknown"

@@ -120,7 +120,7 @@ def _read_sampled(step: Any) -> Any:
 
 
 def _read_only_value(step: Mapping[str, Any]) -> Any:
-    """The value in a step that has no more than the sampled token's value by its id."""
+    """The log-probability in a step that is only that of the sampled token, by its id: `{"42": -0.1}`."""
     by_id = all(str(key).isdecimal() and type(value) in NUMBERS for key, value in step.items())
     if by_id and len(step) > 1:
         raise InputError(

@@ -55,7 +55,7 @@ class Joiner:
         return self._read_key(record) in self._open_replies
 
     def add(self, record: Mapping[str, Any], place: str = "") -> list[PartialReply]:
-        """Add a piece; return the replies that it closes.
+        """Add a piece, a chunk of a stream; return the replies that it closes.
 
         Raises InputError for a piece of a closed reply, or of another form.
         """
@@ -188,7 +188,7 @@ class Joiner:
         return number <= max(1, n_own_steps)
 
     def _replace_abandoned(self, reply: PartialReply, place: str) -> PartialReply:
-        """A new reply in place of one that was left."""
+        """A new reply in place of one that was left open; it keeps those that were, until they are closed with it."""
         earlier = reply.abandoned_replies
         reply.abandoned_replies = []
         earlier.append(reply)

@@ -66,7 +66,7 @@ def read_tokens(
     most: int,
     alternatives: int,
 ) -> Iterable[Token]:
-    """Yield the tokens of a row of GENERATIONS, without the middle ones if it has more than `most`.
+    """Yield the tokens of a response, a row of GENERATIONS, without the middle ones if it has more than `most`.
 
     `texts` has the text of each token, and `likely(place)` gives those of the most likely tokens of a step, None if
     they are unknown. `alternatives` is how many likely tokens of a step are kept. Yields nothing for a response without
