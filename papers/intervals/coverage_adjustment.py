@@ -83,7 +83,7 @@ def _unit_scale(stated: StatedIntervals) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Adjustment:
-    """Moves both limits of an interval outwards by its margin: `margin`, or that of its group in `margins`.
+    """Moves both limits of an interval outwards by its margin: that of its group in `margins`, or else `margin`.
 
     The margin is in multiples of the question's `scale`, (n,); `ends` returns the limits to move, lower and upper,
     (n,) each: those stated, or predicted ones.
@@ -150,7 +150,11 @@ def _fit_normalised(calibration: StatedIntervals, true: np.ndarray, level: float
 
 
 def _fit_mondrian(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
-    """A margin for each group; the smallest groups are merged until they reach the level together."""
+    """A margin for each group; the smallest groups are merged until they reach the level together.
+
+    If all groups together are too few for the level, their margin is infinite. A question of a group without
+    calibration questions gets the margin of all questions.
+    """
     scores = nonconformity_scores(*calibration.bounds, true)
     group = _require_group(calibration)
     names, sizes = np.unique(group, return_counts=True)
@@ -160,12 +164,15 @@ def _fit_mondrian(calibration: StatedIntervals, true: np.ndarray, level: float) 
     for index in np.argsort(sizes, kind="stable"):
         name, size = str(names[index]), int(sizes[index])
         # Groups come by rising size, so those that are merged are the smallest, until they are enough together.
-        if can_reach_level(size, level) and (not merged_groups or can_reach_level(n_merged, level)):
+        merged_are_enough = not merged_groups or can_reach_level(n_merged, level)
+        if can_reach_level(size, level) and merged_are_enough:
             margins[name] = _compute_margin(scores[group == name], level)
         else:
             merged_groups.append(name)
             n_merged += size
-    margins |= dict.fromkeys(merged_groups, _compute_margin(scores[np.isin(group, merged_groups)], level))
+    if merged_groups:
+        merged_margin = _compute_margin(scores[np.isin(group, merged_groups)], level)
+        margins |= dict.fromkeys(merged_groups, merged_margin)
     return Adjustment(_compute_margin(scores, level), margins)
 
 

@@ -134,7 +134,7 @@ _BETA = 0.5
 _STARTS = (0.05, 0.45)
 _ALPHA = 0.1
 _BETAS = {0.2: BLUE, 0.5: ORANGE, 0.8: GREEN}
-_N_QUERIES = (10, 20, 50, 100, 200, 500, 1000, 2000)
+_QUERY_COUNTS = (10, 20, 50, 100, 200, 500, 1000, 2000)
 _N_REPEATS, _SEED = 400, 42
 # The points at which curves are drawn.
 _GRID = np.linspace(-3.5, 3.5, 701)
@@ -175,10 +175,14 @@ def figure_4_bounds(inputs: IntervalsFigureInputs) -> Drawing:
     style_axes(left, "Answer", "Density")
     left.legend(fontsize=8, frameon=False, loc="best")
     for beta, colour in _BETAS.items():
-        right.plot(_N_QUERIES, [_simulate_error(beta, n) for n in _N_QUERIES], "o", color=colour, label=f"beta {beta}")
+        right.plot(
+            _QUERY_COUNTS, [_simulate_error(beta, n) for n in _QUERY_COUNTS], "o", color=colour, label=f"beta {beta}"
+        )
+        # The densities at both quantiles, which are equal by symmetry.
         density = float(norm.pdf(norm.ppf(_ALPHA / 2)))
-        expected = np.sqrt(asymptotic_covariance(_ALPHA, beta, (density, density))[0, 0] / np.array(_N_QUERIES))
-        right.plot(_N_QUERIES, expected, color=colour, linewidth=1)
+        lower_variance = asymptotic_covariance(_ALPHA, beta, (density, density))[0, 0]
+        expected = np.sqrt(lower_variance / np.array(_QUERY_COUNTS))
+        right.plot(_QUERY_COUNTS, expected, color=colour, linewidth=1)
     style_axes(right, "Queries", "Standard error of the lower quantile")
     right.set(xscale="log", yscale="log")
     for axis in (right.xaxis, right.yaxis):

@@ -264,6 +264,7 @@ def _apply_to_parts(parts: Sequence[Part], level: float, method: str) -> tuple[l
 
 def _make_rows(method_fields: dict[str, Any], adjusted: AdjustedIntervals, questions: Questions) -> Rows:
     """Yield rows of ADJUSTED_INTERVALS, one for each question; limits are null for a question without an interval."""
+    # `ends` are the lower and upper limits; `end` is that of the candidate temperatures at which the chosen one lies.
     for item, true, lower, upper in zip(questions.item_id, questions.true, *adjusted.ends, strict=True):
         has_interval = not np.isnan(lower)
         yield method_fields | {

@@ -53,7 +53,8 @@ def write_scores(
 ) -> None:
     """Write files SCORES and DIFFERENCES, from a file ADJUSTED_INTERVALS and files STATED_INTERVALS.
 
-    `models` are the names that are shown, by variant: a model of the config, several of which ask the same weights.
+    `models` has the display name of each variant; variants are models of the config that ask the same weights.
+    Statements that are too far from 0 to be used are counted.
     """
     rows, provenance = ADJUSTED_INTERVALS.read(adjusted), {"settings": dict(settings)}
     too_far = find_too_far(read_all(STATED_INTERVALS, stated), models)
@@ -159,7 +160,8 @@ def compute_differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows
 def write_sets(beliefs: str, adjusted: str, calibration: str, test: str, output: str) -> None:
     """Write a file SETS: the coverage of the smallest sets of likely integers, by model, source and level.
 
-    From files BELIEFS and ADJUSTED_INTERVALS; `calibration` and `test` are files BENCHMARKS, the halves.
+    The integers are the answers' decimal exponents. From files BELIEFS and ADJUSTED_INTERVALS; `calibration` and `test`
+    are files BENCHMARKS, the two halves of the questions.
     """
     base = ADJUSTED_INTERVALS.read(adjusted).filter(half=TEST, method="base")
     calibration_answers = read_exponents(BENCHMARKS.read(calibration))

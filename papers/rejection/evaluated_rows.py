@@ -35,7 +35,8 @@ class Slice(NamedTuple):
 def read_scores(scores: Sequence[str], questions: Sequence[str]) -> pl.DataFrame:
     """P(correct) by response, training group and assessor: one frame ASSESSMENTS.
 
-    `scores` are files SCORES, whose provenance names their training group (`a+b`); `questions` are files ASSESSMENTS.
+    `scores` are files SCORES, whose provenance names their training group (`a+b`); `questions` are files ASSESSMENTS
+    of the assessor that sees only the question.
     """
     frames = []
     for path in scores:

@@ -53,7 +53,8 @@ def measure_curves(
     """AUARC, the prediction rejection ratio, and the coverage at each of `accuracies`, for each of several samples.
 
     `counts` is (n_samples, n_responses): how often a (bootstrap) sample has each response; no sample is empty. By
-    default there is one sample, with each response once. Raises ValueError without responses, or if a score is NaN.
+    default there is one sample, with each response once. The prediction rejection ratio is NaN for a sample in which
+    all or no responses are correct. Raises ValueError without responses, or if a score is NaN.
     """
     # By block of responses with equal scores, highest first, (n_samples, n_blocks): responses in it, up to its end and
     # before it, each with the correct ones among them.
@@ -68,8 +69,9 @@ def measure_curves(
     n, total_correct = n_through[:, -1], correct_through[:, -1]
     harmonic = np.concatenate([[0], np.cumsum(1 / np.arange(1, n.max() + 1))])
     # An area is the sum over m of the accuracy of the first m responses. In a block of ties this accuracy is
-    # (correct_before + (m - n_before) tie_accuracy) / m: tie_accuracy, which adds up to total_correct over all blocks,
-    # and a part in 1 / m, which adds up to harmonic numbers.
+    # (correct_before + (m - n_before) * tie_accuracy) / m. Its sum over the m of the block is
+    #   size * tie_accuracy + (correct_before - tie_accuracy * n_before) * (H[n_through] - H[n_before]),
+    # with the harmonic numbers H. The first terms of all blocks add up to total_correct.
     areas = total_correct + (
         (correct_before - tie_accuracy * n_before) * (harmonic[n_through] - harmonic[n_before])
     ).sum(axis=1)

@@ -81,7 +81,7 @@ def table_auarc(inputs: RejectionTableInputs) -> Table:
         "A random order has the accuracy of all responses.",
         number_frame([dict.fromkeys(numbers) | row for row in rows], keys, numbers),
         (
-            "Trace adds: the AUARC of the training group's own estimator minus that of the assessor that sees the "
+            "Trace adds: the AUARC of the training group's own estimator minus that of the assessor that sees "
             "only the question (a logistic regression on its words, fitted on the same responses).",
             DISTRIBUTION_NOTE,
             EVERY_NOTE,

@@ -83,9 +83,9 @@ def classify_answers(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, ow
 
 
 def _classify_wrong_answers(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], int]:
-    """The number of each wrong answer's class among those of its item, by item and normalised text.
+    """A class index, from 0 per item, for each wrong answer, by (item_id, normalised text).
 
-    Answers of one class are equal to the judge. `rows` have item_id, question and answer; of answers with equal
+    The judge holds answers of one class to be equal. `rows` have item_id, question and answer; of answers with equal
     normalised texts, the judge compares the first.
     """
     # By item and normalised text, the first answer with it.
@@ -95,9 +95,8 @@ def _classify_wrong_answers(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str,
     questions = dict(rows.select("item_id", "question").iter_rows())
     answers = [(Question(questions[item]), list(item_texts.values())) for item, item_texts in texts_by_item.items()]
     class_by_text: dict[tuple[str, str], int] = {}
-    for (item, item_texts), numbers in zip(
-        texts_by_item.items(), cluster_answers(answers, _JudgeBackend(judge)), strict=True
-    ):
+    numbers_by_item = cluster_answers(answers, _JudgeBackend(judge))
+    for (item, item_texts), numbers in zip(texts_by_item.items(), numbers_by_item, strict=True):
         for text, number in zip(item_texts, numbers, strict=True):
             class_by_text[item, text] = number
     return class_by_text

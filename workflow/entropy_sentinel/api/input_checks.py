@@ -93,7 +93,10 @@ def _is_folder(path: str | Path, files: Sequence[Path]) -> bool:
 
 
 def _match_files(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
-    """Yield the files that a path, folder, pattern, pipe or URL names."""
+    """Yield the files that a path, folder, pattern, pipe or URL names.
+
+    Of a folder or URL, only the files with one of `suffixes`; a file, a pipe or a pattern's files may have any.
+    """
     if (url := parse_url(path)) is not None:
         yield from map(get_local_path, list_remote_files(url, lambda name: _has_suffix(Path(name).name, suffixes)))
     elif str(path) == STANDARD_INPUT or Path(path).is_file():
@@ -221,6 +224,7 @@ def read_slice_values(frame: pl.DataFrame, column: str, name: str) -> pl.Series:
 
     Raises InputError, which begins with `name`, for a column that is empty, or has several values per row.
     """
+    # A name may match several columns of the log; all values are null if it matches none.
     values = coalesce_columns(frame, [column])
     if values.null_count() == len(frame):
         raise InputError(f"{name}: column '{column}' is empty for every response; {_format_columns(frame)}")

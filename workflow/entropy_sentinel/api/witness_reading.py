@@ -81,6 +81,7 @@ class Witness:
     @property
     def name(self) -> str:
         """Its name for people: that of the model, or of the files if these do not name the model."""
+        # A table in memory, JUDGED, has no file name.
         files = [Path(source).name for source in self.sources if source != JUDGED]
         return make_one_line(name_witness(self.kind, self.model or format_list(files, _MOST_FILES)))
 

@@ -140,11 +140,12 @@ class LogprobsAttempt:
         why: Why it has no log-probabilities that capture would have requested; else "".
     """
 
-    def __init__(self, negotiator: LogprobsNegotiator, kind: RequestKind, body: dict[str, Any], retry: bool) -> None:
+    def __init__(self, negotiator: LogprobsNegotiator, kind: RequestKind, body: dict[str, Any], is_retry: bool) -> None:
         """Start with the log-probabilities that the server is known to give, or else all."""
         self._negotiator, self._kind, self._request = negotiator, kind, body
         self._reaction = negotiator.get_reaction(kind)
         top = negotiator.choose_top(kind)  # 0 for some time after a refusal
+        # Also after a refusal: the extended body shows whether the request sets log-probabilities itself.
         self._top = cap_alternatives(kind.path, top or negotiator.top_logprobs)
         self._state = AttemptState.PLAIN
         self.body = body
@@ -152,8 +153,9 @@ class LogprobsAttempt:
         extended = self._add_logprobs(self._top)
         if extended == body:
             return  # the request sets log-probabilities itself
-        if retry and self._reaction.n_failed:
-            # The added log-probabilities may have caused the error.
+        if is_retry and self._reaction.n_failed:
+            # The added log-probabilities may have caused the error. Each retry accounts for one failure that was left
+            # to the client.
             self._reaction.n_failed -= 1
             self.why = "the request was repeated after an error"
         elif not top:

@@ -112,7 +112,8 @@ class LogWriter:
     def put(self, make: MakeRecords, size: int) -> None:
         """Pass a reply of about `size` bytes to the thread; drop and count it if too much waits.
 
-        The thread calls `make`, which returns the reply's records. In a forked process, pickle must be able to copy it.
+        The thread calls `make`, which returns the reply's records. In a forked process a helper process calls it, so it
+        must be picklable.
         """
         with self._lock:
             full = self._waiting > 0 and self._bytes + size > self._max_bytes

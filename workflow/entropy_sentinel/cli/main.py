@@ -154,7 +154,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise
     except (EntropySentinelError, OSError) as error:
         if isinstance(error, extensions.TooLateError) and arguments is None:
-            # The study has extensions. The command has done nothing yet, and begins again with them.
+            # The study has extensions. The command has done nothing yet, and begins again with them: the raiser has
+            # added them to the environment, which the new process reads.
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
         _print_error(extensions.append_failures(f"{type(error).__name__}: {error}"))
         sys.exit(1)

@@ -24,6 +24,7 @@ from entropy_sentinel.logs.log_options import FormatOptions, LogOptions
 
 if TYPE_CHECKING:
     from entropy_sentinel.estimators.fit_metadata import FitMetadata
+    from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
     from entropy_sentinel.estimators.validation_record import Validation
     from entropy_sentinel.logs.log_summary import LogSummary
 
@@ -211,10 +212,8 @@ def fit(
     from entropy_sentinel.api.witness_reading import read_witnesses
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.estimators.estimator_registry import extra_signals
-    from entropy_sentinel.estimators.familiarity import NO_WORDS
     from entropy_sentinel.estimators.fit_metadata import count_validations
     from entropy_sentinel.estimators.leave_one_out import __name__ as validating
-    from entropy_sentinel.formatting.text_format import format_number
     from entropy_sentinel.logs.label_table import LABEL_QUESTION
     from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
     from entropy_sentinel.monitor.showing.validation_page import write_validation
@@ -228,6 +227,7 @@ def fit(
     if people_labels is not None and LABEL_QUESTION in people_labels.columns:
         extra_columns.append(QUESTION)
     with announce_work("reading the logs"):
+        # OneModel refuses labelled responses of a second model while the logs are still read.
         features = coerce_features(
             files, extra_signals(estimator), OneModel(people_labels), further=extra_columns, **options
         )
@@ -237,13 +237,21 @@ def fit(
         fitted = fit(features, people_labels, estimator, judged=witnesses, **columns, **limits)
     n_validations = count_validations(fitted.metadata, _read_replaced(output))
     fitted = replace(fitted, metadata=fitted.metadata.model_copy(update={"n_validations": n_validations}))
-    metadata = fitted.metadata
     save(fitted, output)
     if page is not None:
         write_validation(fitted, page)
     if json:
-        print_json(metadata.to_dict())
-        return
+        print_json(fitted.metadata.to_dict())
+    else:
+        _print_fit(fitted, output, n_validations, verbose)
+
+
+def _print_fit(fitted: "FittedEstimator", output: Path, n_validations: int, verbose: bool) -> None:
+    """Print what was fitted and saved to `output`, and its validation, the `n_validations`-th of these labels."""
+    from entropy_sentinel.estimators.familiarity import NO_WORDS
+    from entropy_sentinel.formatting.text_format import format_number
+
+    metadata = fitted.metadata
     print_line(f"{output}: {_describe_training(metadata)}")
     for answer in fitted.validation.answers if fitted.validation else ():
         print_verdict(answer.verdict, answer.scope)
@@ -261,6 +269,7 @@ def fit(
                 f"validation {n_validations} of these labels: the confidence of a verdict is that of the first; after "
                 "several, `usable` is reached more easily by luck (docs/verdicts.md, looking again)"
             )
+    # NO_WORDS: without the words of the training responses, it is unknown whether a slice is like them.
     for line in [NO_WORDS] if metadata.familiarity is None else metadata.familiarity.lines():
         print_line(line)
 

@@ -130,9 +130,10 @@ class Analysis(Settings):
         return None
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
-        """The section with defaults filled in from what is run, and a line for each name left out.
+        """These settings, with null fields set from `studied`, and a line for each name that was left out.
 
-        Raises ValueError for an unknown name, and if none of the settings' names is run.
+        `studied` has the names of what the study runs. Raises ValueError for an unknown name, and if none of the
+        settings' names is run.
         """
         return self, []
 

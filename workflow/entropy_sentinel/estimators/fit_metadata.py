@@ -111,6 +111,7 @@ class FitMetadata(BaseModel):
         if isinstance(data, dict) and data.get("logprobs") is None:
             if not data.get("reason"):
                 raise ValueError("'logprobs' must be set")
+            # A null gives way to the field's default.
             data = {name: value for name, value in data.items() if name != "logprobs"}
         return data
 

@@ -85,8 +85,12 @@ def _best_split(columns, order, begin, end, weights, incorrect, correct, feature
     The node's rows are order[:, begin:end]. features[:n_known] are known to be constant in it, features[:n_constant] in
     its children. At least one varying feature is tried, if there is one. `constant` has the constant features in order.
     """
-    # features is divided into: known to be constant and drawn (n_seen), known and not drawn, found to be constant
-    # (n_found), not drawn, varying and tried (from n_left on). Drawn features move to their part by swaps.
+    # `features` has five parts, and drawn features move to their part by swaps:
+    #   [0, n_seen)                    known to be constant, and drawn
+    #   [n_seen, n_known)              known to be constant, not drawn
+    #   [n_known, n_known + n_found)   drawn and found to be constant
+    #   [n_known + n_found, n_left)    not drawn
+    #   [n_left, end)                  varying, drawn and tried
     best, feature, place, threshold = -np.inf, -1, 0, 0.0
     n_left, n_seen, n_found, n_visited = len(features), 0, 0, 0
     while n_left > n_known + n_found and (n_visited < n_tried or n_visited <= n_found + n_seen):
@@ -96,7 +100,7 @@ def _best_split(columns, order, begin, end, weights, incorrect, correct, feature
             features[n_seen], features[j] = features[j], features[n_seen]
             n_seen += 1
             continue
-        j += n_found
+        j += n_found  # skip those found to be constant
         f = features[j]
         values, rows = columns[f], order[f, begin:end]
         if values[rows[-1]] <= values[rows[0]] + _GAP:

@@ -394,6 +394,7 @@ def _explain_uncounted(domains: tuple[Domain, ...]) -> tuple[str, ...]:
     """Lines about the domains that do not count."""
     few, unfitted = [], []
     for domain in domains:
+        # With `noise`, the true accuracy rests on a judge, and few labels are enough.
         if domain.n < FEWEST_LABELS and domain.noise is None:
             few.append(domain.domain)
         elif domain.estimated is None:

@@ -95,7 +95,8 @@ class Evidence:
             spread = self.spread.add_domains(n_domains, root**2, self.chance)
             return spread.mean_error_below(self.limits.usable_error) - self.limits.confidence
 
-        # No error is larger than 1; many domains with small errors outweigh even that.
+        # No error is larger than 1; many domains with small errors outweigh even that. margin(0) is not below 0:
+        # `n_domains` is at least `fewest_more`, which is enough if they have no error.
         return 1.0 if margin(1) >= 0 else float(brentq(margin, 0, 1, xtol=1e-5)) ** 2
 
 

@@ -44,6 +44,9 @@ def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
 def response_lists(sampled: np.ndarray, top: np.ndarray) -> pl.DataFrame:
     """The row of `token_lists` for one response, from `sampled`, (T,), and `top`, (T, k), without null entries.
 
+    It has the same columns: `entropy`, `nll`, `captured` and so on. `bound`, the largest error by truncation, is null
+    because the vocabulary is unknown.
+
     Frames of one response cost more than their numbers, so this makes one frame only.
     """
     columns = _compute_in_parts(sampled, top, None, np.array([len(sampled)]))

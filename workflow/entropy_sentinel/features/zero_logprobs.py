@@ -58,22 +58,23 @@ class ZeroLogprobsFilter:
 
     def __init__(self) -> None:
         """Start a file."""
-        # By model: the number of responses, all of them empty, in the frames since the last other one; and the number
-        # of longer ones that are empty, in all frames.
-        self._empty, self._longer = Counter[str | None](), Counter[str | None]()
+        # Empty: all log-probabilities are 0; long: of more than LONGEST_CERTAIN tokens. By model: the number of
+        # responses, all of them empty, in the frames since the last other one; and that of long empty ones, in all
+        # frames.
+        self._n_empty_in_a_row, self._n_long_empty = Counter[str | None](), Counter[str | None]()
 
     def exclude(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The next frame of the file with the reason of the excluded responses in the column UNUSABLE."""
         empty = find_empty(frame)
         excluded = empty & (frame["n_tokens"] > LONGEST_CERTAIN)
-        with_tokens = frame.select("model", empty=empty, longer=excluded).filter(frame["n_tokens"] > 0)
-        counts = with_tokens.group_by("model").agg(pl.len(), pl.col("empty").all(), pl.col("longer").sum())
+        with_tokens = frame.select("model", empty=empty, long=excluded).filter(frame["n_tokens"] > 0)
+        counts = with_tokens.group_by("model").agg(pl.len(), pl.col("empty").all(), pl.col("long").sum())
         # The models whose server writes zeros: of them, short empty responses are excluded, too.
         zero_models = []
-        for model, count, all_empty, longer in counts.iter_rows():
-            self._empty[model] = self._empty[model] + count if all_empty else 0
-            self._longer[model] += longer
-            if max(self._empty[model], self._longer[model]) >= FEWEST_RESPONSES:
+        for model, count, all_empty, n_long_empty in counts.iter_rows():
+            self._n_empty_in_a_row[model] = self._n_empty_in_a_row[model] + count if all_empty else 0
+            self._n_long_empty[model] += n_long_empty
+            if max(self._n_empty_in_a_row[model], self._n_long_empty[model]) >= FEWEST_RESPONSES:
                 zero_models.append(model)
         if zero_models:
             is_zero_model = frame["model"].is_in([model for model in zero_models if model is not None])

@@ -82,7 +82,14 @@ def match_answers(first: str | None, second: str | None) -> bool | None:
 
 
 def _is_same_as_written(first: StatedAnswer, second: StatedAnswer) -> bool:
-    """Whether two answers are the same, as they are written."""
+    """Whether two answers are the same, as they are written. The first rule that applies decides:
+
+    1. One has no words, only signs: both have none, and the same signs.
+    2. Both begin with a yes or no: it is the same one.
+    3. The shorter has at most SHORT_ANSWER words: the longer states it.
+    4. One has a number: the main numbers are the same.
+    5. The last lines are the same.
+    """
     shorter, longer = sorted((first, second), key=lambda answer: len(answer.words))
     if not shorter.words:  # signs only, such as emoji
         return not longer.words and shorter.text.casefold() == longer.text.casefold()

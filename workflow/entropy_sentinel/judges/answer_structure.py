@@ -262,7 +262,9 @@ def parse_json_list(reference: str, question: str) -> Structure | None:
 
 @lru_cache(maxsize=4096)
 def is_readable(reference: str, letters: bool) -> bool:
-    """Whether a reference can be compared. If this depended on the answer, so would the labels.
+    """Whether a reference can be compared.
+
+    It depends on the reference alone. Otherwise, which questions get a label would depend on the answers.
 
     `letters`: whether a letter after a number is a unit (`2 m`) rather than a variable.
     """

@@ -360,7 +360,10 @@ def _take_single_line(response: str) -> FinalAnswer | None:
 
 
 def _find_calculated(text: str) -> FinalAnswer:
-    """The number in a last sentence that begins with `so` or the like, if the last calculation results in it."""
+    """The number in a last sentence that begins with `so` or the like, if the last calculation results in it.
+
+    For example `5 km` in "2 + 3 = 5. So he walks 5 km.".
+    """
     value_sentences = [sentence for sentence in _split_sentences(text) if _has_value(sentence.text)]
     sentence, start, end = value_sentences[-1] if value_sentences else TextPart("", 0, 0)
     results = _RESULT.findall(text[:start])
@@ -371,11 +374,11 @@ def _find_calculated(text: str) -> FinalAnswer:
     for amount in reversed(list(_AMOUNT.finditer(text, start, end))):
         if _matches_result(amount, results[-1]):
             if _BEFORE.search(text[start : amount.start()][-_NEAR:]) or _AFTER.match(text[amount.end() : end]):
-                raise Unclear("words around the number change it")
+                raise Unclear("words around the number change it")  # such as `at least 5`, or `5 or 6`
             value = _strip_delimiters(amount)
             value_end = amount.end()
             goes_on = _DIGITS_GO_ON.match(text, amount.end()) if "." in amount[0] else None
-            if goes_on:
+            if goes_on:  # `0.333...`
                 value = f"{value}..."
                 value_end = goes_on.end()
             unit = find_leading_unit(clean_notation(re.split(r"[,;()]", text[value_end:end])[0]))

@@ -61,12 +61,16 @@ class VisibleText:
 
 
 def strip_special_tokens(text: str) -> VisibleText:
-    """A text without special tokens at any depth, stripped. Tokens at its ends are chat format: no caution."""
+    """A text without special tokens at any depth, stripped, and a caution if tokens were inside it.
+
+    Tokens at its ends are chat format: no caution.
+    """
     rest = _SPECIAL.sub("", text)
     passes = 1
     while (shorter := _SPECIAL.sub("", rest)) != rest and passes < _PASSES:
         rest = shorter
         passes += 1
+    # Nested deeper than _PASSES: spaces break all tokens that are left.
     if shorter != rest:
         rest = rest.replace("<", "< ").replace("[", "[ ")
     rest = rest.strip()

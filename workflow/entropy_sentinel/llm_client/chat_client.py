@@ -275,7 +275,7 @@ class ChatClient:
     async def _fetch_content(
         self, position: int, request: Mapping[str, Any], this_round: _Round
     ) -> tuple[Any, BaseException | None]:
-        """The kept content of a reply, from the cache or the server, and the error that ends the round, if any.
+        """The content to keep of a reply, from the cache or the server, and the error that ends the round, if any.
 
         Instead of the content, a Refusal, or `_LATER` if another process requests it.
         """
@@ -283,6 +283,7 @@ class ChatClient:
         kept = await anyio.to_thread.run_sync(self._cache.get, identity)
         if kept is not None:
             self.counts["cached"] += 1
+            # It may have half surrogates or keys, which files must not have.
             return make_storable(kept), None
         claim = await anyio.to_thread.run_sync(self._cache.claim, identity, _estimate_reply_bytes(request))
         if claim is None:

@@ -47,7 +47,9 @@ class PartialEvents(PartialReply):
         return {}
 
     def build_reply(self) -> dict[str, Any]:
-        """The reply with the texts and log-probabilities of its items, unless its output has them.
+        """The reply with the texts and log-probabilities of its items.
+
+        Those in the `output` of the final event are preferred (`join_pieces`).
 
         Raises InputError if it is not known which pieces belong to it.
         """

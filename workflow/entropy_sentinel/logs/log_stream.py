@@ -89,6 +89,7 @@ class Logs:
             self._zero_logprobs = ZeroLogprobsFilter()
             try:
                 for frame in self._read_file(path):
+                    # A frame without rows still tells the columns; one of which all rows are left out is skipped.
                     if len(chosen := self.selection.select(frame)) or not len(frame):
                         yield chosen
             except WholeFileError as error:

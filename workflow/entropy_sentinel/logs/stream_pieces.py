@@ -16,7 +16,8 @@ class _Pieces:
     def __init__(self, part: Part) -> None:
         self._part = part
         # Pieces that follow each other. As long as each piece repeats the ones before it, the last one and their
-        # lengths are kept in place of the pieces.
+        # lengths are kept in place of the pieces. `_lengths` is None once a piece does not begin with the one before
+        # it.
         self._pieces: list[Any] = []
         self._last: Any = None
         self._lengths: list[int] | None = [] if part.join is Join.EITHER else None
@@ -74,7 +75,8 @@ class _Pieces:
     def repeats(self, has_ended: bool, counted: Any) -> bool:
         """Whether each piece is longer than the one before it and repeats it.
 
-        The last piece of a reply that has ended may be equal to the one before it, unless the server `counted` both.
+        The last piece of a reply that has ended may be equal to the one before it, unless the server counted both:
+        `counted` is the number of tokens that it reports.
         """
         lengths = self._lengths or []
         rising = lengths[:-1] if has_ended and counted != sum(lengths) else lengths

@@ -273,7 +273,11 @@ def _parse_whole(name: str) -> pl.Expr:
 
 
 def _select_slices(schema: pl.Schema, wanted: Sequence[str] | None, extra_columns: Sequence[str]) -> list[pl.Expr]:
-    """The columns that could define slices, or the `wanted` ones, each as `column.NAME`."""
+    """The columns that could define slices, or the `wanted` ones, each as `column.NAME`.
+
+    `wanted` already contains `extra_columns`. Without it, only REQUEST of these is added, because it is made from other
+    columns.
+    """
     if wanted is not None:
         values = {name: pl.col(name) if name in schema else pl.lit(None) for name in wanted}
         if REQUEST in wanted:

@@ -43,7 +43,7 @@ class Episode(JsonRecord):
         message: What holds, without the slice and the time.
         since: The first window; null without windows.
         detected: The window that made it an alert; null without windows.
-        worse: The windows that made it worse.
+        worse_windows: The windows that made it worse.
         until: The window that ended it; null if it lasts.
         subject: What is not watched; null for a slice.
         levels: The accuracies of a drop; null for other kinds.

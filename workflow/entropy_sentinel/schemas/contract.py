@@ -186,6 +186,7 @@ def check_user_file(path: str | Path) -> Iterator[None]:
         with check_readable(path):
             yield
     except DamagedFileError as error:
+        # That error advises to delete the file, so that it is rebuilt, which is wrong for a user's file.
         raise IncompleteFileError(f"{error.args[0]}: cannot be read; get a complete copy of it") from None
 
 

@@ -45,9 +45,12 @@ def module_of(family: str) -> str:
 
 
 def load_requery_module(family: str) -> ModuleType:
-    """The module that asks a model again about its responses (`ask`), or gives the rows of others (`unasked`)."""
+    """The module of a family's pass: `ask` asks a model again about its responses.
+
+    `unasked` gives the rows of responses that are not asked about.
+    """
     requery = FAMILIES[family].requery
-    assert requery is not None  # only such families have a pass
+    assert requery is not None  # callers pass only families that have a pass
     return requery.load_module()
 
 

@@ -151,9 +151,11 @@ def corrected_share(
 def _corrected_limits(
     positive: float, n: float, sensitivity: tuple[float, float], specificity: tuple[float, float], z: float
 ) -> tuple[float, float]:
-    """Both limits of the corrected share, with small additions to the counts as in Agresti and Coull (1998).
+    """Both limits of the corrected share: Lang and Reiczigel (2014), equations 6, 7, 16 and 17.
 
-    `z` is the normal quantile of the level, the other arguments are those of `corrected_share`. If the samples are so
+    Small numbers are added to the counts, as in Agresti and Coull (1998). `sensitivity` is (labelled positive, all) of
+    the true positives, `specificity` (labelled negative, all) of the true negatives, as in `corrected_share`, and `z`
+    the normal quantile of the level. If the samples are so
     small that the additions make the judge uninformative, the limits are 0 and 1.
     """
     (n_found, n_positive), (n_rejected, n_negative) = sensitivity, specificity

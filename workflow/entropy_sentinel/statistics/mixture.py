@@ -31,6 +31,7 @@ class Mixtures:
         A problem with few columns is solved, and extended by the columns whose gradient says that they would improve
         it, until there are none: the result is that of all columns (the conditions of Karush, Kuhn and Tucker).
         """
+        # The last equation, with its large weight, makes the shares add up to 1.
         equations, right_sides = self._equations, np.append(target, _SUM_WEIGHT)
         n = equations.shape[1]
         excluded = np.zeros(n, dtype=bool) if allowed is None else ~allowed

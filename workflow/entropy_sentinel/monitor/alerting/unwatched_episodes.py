@@ -437,6 +437,20 @@ def describe_absence(missing: Sequence[datetime], n_responses: int, newest: date
     then = "" if n_responses else f"; the newest are of {_format_window(newest, window)}"
     message = f"{few} in {what}{then}. Check that all logs arrive"
     # Worse after two, four, eight ... windows.
-    worse = tuple(each for number, each in enumerate(missing, start=1) if number > 1 and number & (number - 1) == 0)
+    worse = tuple(each for number, each in enumerate(missing, start=1) if number > 1 and _is_power_of_two(number))
     subject = Subject(UnwatchedCode.NO_RESPONSES, UnwatchedCode.NO_RESPONSES)
-    return Episode(AlertKind.UNWATCHED, {}, EMPTY_ROW, message, missing[0], missing[0], worse, subject=subject)
+    return Episode(
+        kind=AlertKind.UNWATCHED,
+        slice={},
+        row=EMPTY_ROW,
+        message=message,
+        since=missing[0],
+        detected=missing[0],
+        worse_windows=worse,
+        subject=subject,
+    )
+
+
+def _is_power_of_two(number: int) -> bool:
+    """Whether a number above 0 is a power of two, which has a single bit."""
+    return number & (number - 1) == 0

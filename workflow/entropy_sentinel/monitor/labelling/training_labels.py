@@ -19,7 +19,8 @@ def find_unpredicted_slices(labelled: pl.DataFrame) -> list[int]:
 def use_out_of_fold(responses: pl.DataFrame, unpredicted: Collection[int]) -> pl.DataFrame:
     """Responses with the predictions out of fold in `p`, where they trained the estimator.
 
-    In the slices `unpredicted` all predictions are 0, which makes them no witness: only labels count.
+    `unpredicted` are the numbers of the slices without any prediction out of fold. All their predictions become 0: they
+    are constant, so they carry no information, and the estimate uses the labels only.
     """
     if responses.is_empty():
         return responses

@@ -96,9 +96,10 @@ class FileRecord:
         return unknown
 
     def find_changed_models(self, names: SameModels) -> list[str]:
-        """The models of the file that would be estimated, or not, if it was read with these names."""
-        now = [model for model in self.other_models if names.find_old_name(model) is not None]
-        return now + [model for model in self.same_models if names.find_old_name(model) is None]
+        """The file's models that `names` newly counts as the estimator's, then those that it no longer does."""
+        gained = [model for model in self.other_models if names.find_old_name(model) is not None]
+        lost = [model for model in self.same_models if names.find_old_name(model) is None]
+        return gained + lost
 
     @property
     def missing_records(self) -> list[str]:

@@ -68,6 +68,7 @@ class LogPass:
                     for collector in self.collectors:
                         collector.take_over(Path(source))
                 elif not self._lasting:
+                    # Without a lasting state no file can be known from an earlier run: all are read.
                     self._read(source, [each.number_file(str(source)) for each in self.collectors])
                 elif str(source) == STANDARD_INPUT:
                     self._read_standard_input()

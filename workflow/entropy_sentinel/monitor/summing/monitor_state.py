@@ -154,10 +154,11 @@ class State:
         A file is skipped if all its responses are in other files; single responses cannot be subtracted from sums.
         """
         with State.open(path, self._identity, self._n_values) as part:
-            for about in part.files.values():
-                self._take_over(about, part)
+            for record in part.files.values():
+                self._take_over(record, part)
+            # Of each file its own record here, or that of a file that has its responses.
             holders = [self.find_holder(key) for key in part.files]
-        return [about for about in holders if about is not None]
+        return [record for record in holders if record is not None]
 
     def _take_over(self, about: FileRecord, part: "State") -> None:
         """Add a file of another state unless this state already has its responses."""

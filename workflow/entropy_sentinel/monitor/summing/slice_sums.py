@@ -36,7 +36,10 @@ MOST_HELD_ROWS = 20_000
 
 
 def compute_values(estimator: Estimator, rows: pl.DataFrame) -> np.ndarray:
-    """The estimator's values of each response, (n_rows, n_values)."""
+    """The estimator's values of each response, (n_rows, n_values).
+
+    Their mean over a slice gives its accuracy (`Estimator.accuracies_of`).
+    """
     with one_thread():
         return estimator.values(rows)
 

@@ -149,7 +149,7 @@ class _DropFinder:
             yield drop
             if drop.end_window is None:
                 return
-            start = drop.level_window
+            start = drop.level_window  # the first window of the level to which the accuracy recovered
 
     def _follow_drop(self, drop: Drop, baseline: np.ndarray) -> Drop:
         """A drop with its further falls and rises, until the accuracy is no longer below that of `baseline`, (b,).

@@ -56,13 +56,14 @@ def prediction_powered_mean(
     Raises ValueError for NaN or infinite numbers, weights of 0 or less, different lengths, a level outside (0, 1).
     """
     y, p, p_all = (np.asarray(values, dtype=float) for values in (labels, predicted_on_labelled, predicted_on_all))
-    u = _scale_weights(y, p, p_all, level, weights)
+    u = _scale_weights(y, p, p_all, level, weights)  # the weights, scaled to a mean of 1
     n, share = len(y), u / len(y)
     y_mean, p_mean = share @ y, share @ p
     # Of each labelled response, (n,).
     y_deviations, p_deviations = y - y_mean, p - p_mean
     if power is None:
         power = sample_power(y_deviations, p_deviations, share, p_all)
+    # PPI++: mean(y) + power (mean(p of all) - mean(p of the labelled)), with weighted means of the labelled.
     estimate = min(max(y_mean + power * (p_all.mean() - p_mean), 0.0), 1.0)
     n_clusters = n if clusters is None else len(np.unique(np.asarray(clusters)))
     label_squares = sum_cluster_squares(u * y_deviations, clusters) * _bias_factor(n_clusters, 1)

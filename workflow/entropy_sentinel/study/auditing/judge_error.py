@@ -139,7 +139,8 @@ def _list_agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator
 def _make_agreement_row(by: str, rows: pl.DataFrame, key: dict[str, str]) -> dict[str, Any]:
     """How far people and judge agree in `rows`, a part of the answers.
 
-    `by` is what the part shares ("all", "model", "stratum", ...), `key` the values that it shares, by column.
+    `by` is what the part shares ("all", "model", "stratum", ...), `key` the values that it shares, by column. A column
+    of STRATUM that is not in `key` is null, and so is `n_responses`, which the caller sets for a stratum.
     """
     share = _estimate_share(rows)
     return {

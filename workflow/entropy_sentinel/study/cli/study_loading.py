@@ -64,8 +64,8 @@ def add_paper_extensions(base: Path) -> None:
 
 def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
     """The checked config: `files` merged over the working folder's config.yaml, and `values` (`KEY=VALUE`)
-    over these. Config parts that do not fit what is run, and classes of extensions without a VERSION, are listed on
-    stderr.
+    over these. Parts of the config that are left out because they do not fit what is run, and classes of extensions
+    without a VERSION, are listed on stderr.
 
     Raises ConfigError for an error in the config, or if the folder has no config.yaml.
     """
@@ -81,7 +81,8 @@ def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
     add_paper_extensions(base)
     user_files = list(files)
     overrides = parse_values(values)
-    # The user's part, to list only what is left out of it; None if the study is that of config.yaml.
+    # What the user wrote, without `base`: only what is left out of this is listed. None if the user wrote nothing: then
+    # all that is left out of config.yaml is.
     user_config = None
     if user_files or overrides:
         user_config = merge_sections(read_config(user_files), overrides)

@@ -43,6 +43,7 @@ def _check_training(config: Config, has_groups: bool, lines: list[str]) -> None:
 
     `has_groups` says whether any training group is left; `lines`, about those left out, are for the error.
     """
+    # READS of an analysis says which estimates it reads; None if none.
     reader_names = ", ".join(name for name, section in config.enabled_analyses.items() if section.READS)
     if not reader_names:
         return  # no analysis needs estimates
@@ -51,11 +52,11 @@ def _check_training(config: Config, has_groups: bool, lines: list[str]) -> None:
         problem = f"run: nothing to train on, which run.analyses needs ({reader_names}): {must}"
         raise ValueError("; ".join([problem, *lines]))
     for name in config.run.models:
-        key = config.models[name].no_logprobs  # the config's key that says so, if it has one
-        if key:
+        no_logprobs_setting = config.models[name].no_logprobs
+        if no_logprobs_setting:
             raise ValueError(
-                f"models.{name}.{key}: without log-probabilities nothing can be trained or estimated, which "
-                f"run.analyses needs ({reader_names}): leave the model out of run.models, or run only analyses "
+                f"models.{name}.{no_logprobs_setting}: without log-probabilities nothing can be trained or estimated, "
+                f"which run.analyses needs ({reader_names}): leave the model out of run.models, or run only analyses "
                 "that need no estimates, as in run.analyses: [responses]"
             )
 

@@ -268,11 +268,14 @@ class Config(Settings):
 
     @property
     def _plain_text_models(self) -> list[str]:
-        """The models whose prompts are plain text."""
+        """The models whose prompts are plain text, without a chat template, so that their token ids are known."""
         return [name for name in self.models if self.generation_prompts[self.find_prompt_name(name)].text is not None]
 
     def explain_unaskable(self, family: str, model: str) -> str | None:
-        """Why a family of signals cannot ask again about a model's responses; None if it can, or need not."""
+        """Why a family of signals cannot run its second pass of the model over its responses.
+
+        None if it can, or if the pass is imported.
+        """
         obstacle = find_asking_obstacle(self.models, model, family, self._plain_text_models)
         return obstacle.reason if obstacle else None
 
@@ -293,7 +296,7 @@ class Config(Settings):
         for name in self.estimation.estimators:
             self._check_estimator_signals("estimators", name)
         for name in self.estimation.keep:
-            if name != OWN:
+            if name != OWN:  # OWN stands for the group's own estimator, which is in `estimators`
                 self._check_estimator_signals("keep", name)
         return self
 

@@ -86,7 +86,7 @@ class EngineHost:
             try:
                 client, _ = self._listener.accept()
             except TimeoutError:
-                if self._is_abandoned():
+                if self._lock_if_abandoned():
                     return None
                 continue
             with suppress(OSError, EOFError, RuntimeError, ForeignProcessError):
@@ -98,7 +98,7 @@ class EngineHost:
                     connection.close()
                     raise
 
-    def _is_abandoned(self) -> bool:
+    def _lock_if_abandoned(self) -> bool:
         """Lock the engine unless a job holds it; return whether that worked, after which no job can take it."""
         self._lock = (self.folder / LOCK).open()
         return try_lock(self._lock.fileno(), self.folder / LOCK)

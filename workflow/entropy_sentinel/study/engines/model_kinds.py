@@ -186,7 +186,10 @@ class ApiModel(Model):
         return self.api
 
     def unreported_facts(self) -> dict[str, Any]:
-        """Facts that the server does not report, as far as the config has them."""
+        """Facts that the server does not report, from the config.
+
+        `vocabulary` is the number of tokens, None if it is not set. If they are set, `end_tokens` are there, too.
+        """
         ends = {} if self.end_tokens is None else {"end_tokens": self.end_tokens}
         return {"vocabulary": self.vocabulary, **ends}
 

@@ -80,21 +80,24 @@ class VllmContexts:
             output_kind=self._parameters.RequestOutputKind.FINAL_ONLY,
             **sampling,
         )
-        numbered, numbers = enumerate(prompts), dict[str, int]()
+        numbered = enumerate(prompts)
+        number_by_request = dict[str, int]()  # of the prompts in the engine
         while True:
-            batch = list(islice(numbered, _QUEUE_SIZE - len(numbers)))
+            # Fill the queue, then take one step.
+            batch = list(islice(numbered, _QUEUE_SIZE - len(number_by_request)))
             short_enough = []
             for number, prompt in batch:
                 if len(prompt) > longest:
                     yield number, refused(f"context of {len(prompt)} tokens, the model accepts at most {longest}")
                 else:
                     short_enough.append((number, prompt))
-            numbers |= self._enqueue(short_enough, parameters)
-            if not numbers and not batch:
+            number_by_request |= self._enqueue(short_enough, parameters)
+            if not number_by_request and not batch:
                 return
-            for output in self._engine.llm_engine.step() if numbers else []:
-                if output.finished:
-                    yield numbers.pop(output.request_id), unpack(output)
+            if number_by_request:
+                for output in self._engine.llm_engine.step():
+                    if output.finished:
+                        yield number_by_request.pop(output.request_id), unpack(output)
 
     def _enqueue(self, numbered: Sequence[tuple[int, Sequence[int]]], parameters: Any) -> dict[str, int]:
         """Send prompts to the engine; return the number of the prompt by the id of its output."""

@@ -115,7 +115,10 @@ class VllmEngine:
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they end."""
+        """Yield (number of the pair, Continuation): log-probabilities of its tokens after its context, as they end.
+
+        Each pair is (context, continuation), as token ids.
+        """
         return self._make_contexts().continuations(pairs)
 
     def beams(

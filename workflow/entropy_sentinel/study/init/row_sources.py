@@ -194,7 +194,7 @@ _TRACE = ("item_id", "text", "finish_reason", "tokens", "token_logprobs", "top_l
 def split_log(
     log: Sequence[str], by: str, labels: Sequence[str], scorer: str | None, folder: Path, base: Mapping[str, Any]
 ) -> tuple[str, dict[str, Rows], set[str]]:
-    """Write a log's responses by the values of the column `by`, the domains, to a new `folder`.
+    """Write the responses of a log, the files `log`, by the values of the column `by`, the domains, to a new `folder`.
 
     `benchmarks/{domain}.jsonl` has the questions, `traces/{domain}.parquet` the responses,
     `labels/{model}/{domain}.parquet` the labels. Returns the model's name, the rows by domain, and the domains with a
@@ -220,7 +220,7 @@ def split_log(
         verdicts = read_people_labels(labels, scorer).select("item_id", "label")
         verdicts = verdicts.unique("item_id", keep="last", maintain_order=True)
         usable = usable.drop("label", strict=False).join(verdicts, on="item_id", how="left", maintain_order="left")
-    if usable.schema.get("label") is None:
+    if "label" not in usable.columns:
         raise InputError(f"{files}: has no labels; name files of labels with --labels")
     model = find_free_name(make_name(models[0]), base["models"])
     domains, labelled_domains = dict[str, Rows](), set[str]()

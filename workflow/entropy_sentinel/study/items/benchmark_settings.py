@@ -42,7 +42,11 @@ def _check_local_file(path: str) -> str:
 
 
 def list_columns(benchmark: "ItemsSettings") -> list[str]:
-    """The columns that a benchmark's settings name, in format strings and as options, answers and pictures."""
+    """The columns that a benchmark's settings name.
+
+    They name them in the format strings of question, reference and group, and as options, answers, counts of answers,
+    and columns that must be empty, such as pictures.
+    """
     texts = [*benchmark["question"], *benchmark["reference"], *(benchmark.get("group") or [])]
     fields = []
     for text in texts:

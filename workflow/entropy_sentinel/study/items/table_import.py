@@ -138,7 +138,7 @@ def convert_columns(
             refuse_rows(frame, source, {column.name: (pl.col(column.name).is_null(), "must not be null")})
     if "sample" not in frame.columns:
         frame = frame.with_columns(sample=pl.int_range(pl.len(), dtype=pl.UInt16).over("item_id"))
-    # The contract's key without model and benchmark, which the study knows.
+    # The contract's key without model and benchmark, which the study knows; its first column is `item_id`.
     key = [name for name in contract.key if name in SAMPLE or name not in RESPONSE]
     is_repeated = pl.struct(key).is_first_distinct().not_()
     refuse_rows(frame, source, {"item_id": (is_repeated, f"must occur once per {' and '.join(key[1:])}")})

@@ -30,7 +30,11 @@ def check_inputs(paths: Iterable[str]) -> None:
 
 
 def parse_study_path(path: str) -> dict[str, str]:
-    """The names in a path of `study.config.study_paths`, such as model and benchmark; empty for any other path."""
+    """The names in the path of a Parquet file of `study.config.study_paths`, such as model and benchmark.
+
+    Empty for any other path.
+    """
+    # The parts of the path below results/, the study first; `root` is all before them.
     folders = _split_below_results(path)
     if len(folders) < 2:
         return {}

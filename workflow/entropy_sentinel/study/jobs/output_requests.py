@@ -78,7 +78,10 @@ class _Requests:
         self._requests[_index_key(parts)].append(_Request(parts, rule))
 
     def find_missing(self, rule: _Rule) -> list[str]:
-        """The outputs of a rule that nobody requests; functions are called only if there seem to be some."""
+        """The outputs of a rule that nobody requests.
+
+        Input functions, which are slow, are called only while an output looks unrequested, and until they add nothing.
+        """
         outputs = self._outputs[rule.name]
         missing = [file for file in outputs if not self.is_requested(file)]
         while missing and self._call_functions():
@@ -138,9 +141,10 @@ class _Requests:
                     yield request, bound
 
     def _is_needed(self, request: _Request, bound: Mapping[str, str]) -> bool:
-        """Whether a target makes the request, or a rule whose files with these wildcards are requested.
+        """Whether the rule that has this input runs.
 
-        `bound` has the text of the request's wildcards. A rule without outputs is a target.
+        It runs if it is a target, which has no outputs, or if one of its outputs, with the wildcards of `bound` filled
+        in, is itself requested. `bound` has the text of the request's wildcards.
         """
         outputs = self._outputs[request.rule.name]
         return not outputs or any(

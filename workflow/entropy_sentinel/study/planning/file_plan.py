@@ -182,7 +182,8 @@ def _list_stages(config: Config) -> dict[str, StageFiles]:
     """The stages of the pipeline, then those that the analyses of the study declare, in their order.
 
     A stage has its path template and the stages that its files are made from. Passes are second runs of a model, in
-    which a family of signals asks about its responses.
+    which an asking family of signals asks about its responses; further families are all but `tokens`, with or without
+    a pass.
     """
     layout = config.layout
     passes = ("passes",) if config.run.asking_families else ()
@@ -198,6 +199,7 @@ def _list_stages(config: Config) -> dict[str, StageFiles]:
     if signals:
         stages["signals"] = StageFiles(layout.signals, ("generations", *passes))
     sources = ("benchmarks", "labels", "features", *signals)
+    # A file of a model has the rows of all its benchmarks: `gathers` has its column and the axis of the values there.
     stages["observations"] = StageFiles(layout.observations, sources, gathers={"benchmark": "benchmark"})
     stages["estimates"] = StageFiles(layout.estimates, ("observations",))
     # Their job writes the scores last.

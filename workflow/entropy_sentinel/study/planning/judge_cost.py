@@ -79,7 +79,7 @@ def _estimate_costs(
 ) -> Judging:
     """Tokens and dollars of the responses left, by the mean tokens of the calls so far, else by the config's rates.
 
-    `accounts` has the judge's calls so far and their tokens, over all models.
+    `accounts` has the judge's calls so far and their tokens, over all models, by account (`_read_accounts`).
     """
     settings = outlook.config.judges[judge]
     rates, _origin = outlook.rates[model]
@@ -96,7 +96,16 @@ def _estimate_costs(
         terms = Terms(*settings.prices)
         usd = left * terms.usd(prompt, reply)
         most_usd = left * terms.usd(longest_response + _TEMPLATE_TOKENS, settings.longest_reply)
-    return Judging(judge, model, responses, left, left * prompt, left * reply, usd, most_usd)
+    return Judging(
+        judge=judge,
+        model=model,
+        responses=responses,
+        left=left,
+        prompt_tokens=left * prompt,
+        completion_tokens=left * reply,
+        usd=usd,
+        most_usd=most_usd,
+    )
 
 
 def _read_accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:

@@ -95,6 +95,7 @@ def _estimate_with_signals(
     rows = observations.filter(~in_training | (pl.col("split") == "test"))
     domains = _summarise_domains(rows, in_training)
     featured = rows.filter(_HAS_FEATURES)
+    # Which rows of `featured` are those of each benchmark, and which of them are labelled.
     masks = _build_masks(featured)
     domains = domains.with_columns(
         model=pl.lit(observations["model"][0]),

@@ -65,8 +65,8 @@ class Progress:
             # Each gets a token per step, so all end, at the latest, when the shortest one has `longest` tokens.
             if self._longest is None:
                 return ""
-            # Tokens per second of each running response. More ran at the previous line if some have ended since: the
-            # larger number gives fewer steps per second, and so the upper bound.
+            # Tokens per second of each running response. The speed is over the time since the previous line, when more
+            # may have run: the larger number gives fewer steps per second, and so never too short a time.
             steps_per_s = speed / max(n_running, self._earlier_running)
             return f", at most {(self._longest - min(lengths)) / steps_per_s:,.0f} s left"
         # Short responses end first: until as many have ended as are running, their mean length is too small.

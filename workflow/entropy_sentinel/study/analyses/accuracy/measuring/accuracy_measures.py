@@ -121,6 +121,7 @@ def compute_sweep(estimates: pl.DataFrame) -> pl.DataFrame:
     scopes = pl.concat([_evaluate_scope(estimates, scope).with_row_index("place") for scope in SCOPES])
     # `place` is the row number within a scope: the rows of both scopes for one estimator follow each other.
     frame = scopes.sort("place", maintain_order=True)
+    # k is the number of training benchmarks, whose names a group's id joins with `+`.
     frame = frame.with_columns(k=pl.col("group").str.count_matches("+", literal=True) + 1)
     return frame.select(pl.col(name).cast(dtype) for name, dtype in SWEEP.schema.items())
 

@@ -28,7 +28,7 @@ OPENING = "\\boxed{"
 # Responses that are asked about at the same time, each in order of t: few enough to fit into the engine's cache.
 BATCH_SIZE = 32
 _ENDS_WITH_FIRST_TOKEN = "the final answer ends with the first token"
-_OTHER_TEXTS = "the texts of the tokens do not make up the response"
+_TOKEN_TEXTS_DIFFER = "the texts of the tokens do not make up the response"
 
 
 @dataclass(frozen=True)
@@ -226,8 +226,8 @@ def _locate_final_answer(row: Mapping[str, Any], texts: Sequence[str], n_asked_s
         return _LocatedAnswer(reason=str(unclear))
     length = count_leading_tokens(texts, row["text"], answer.end)
     if length is None:
-        return _LocatedAnswer(answer.text, reason=_OTHER_TEXTS)
-    if length < 2:  # there is no token before the last one of the answer, after which to insert another
+        return _LocatedAnswer(answer.text, reason=_TOKEN_TEXTS_DIFFER)
+    if length < 2:  # an answer is inserted after a token before the answer's last one, and there is none
         return _LocatedAnswer(answer.text, length, _ENDS_WITH_FIRST_TOKEN)
     return _LocatedAnswer(answer.text, length)
 
@@ -240,7 +240,11 @@ def _find_letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, A
 
 
 def _box_answer(kind: str, text: str | None, boxes: Boxes) -> tuple[InsertedTokens | None, str | None]:
-    """The inserted tokens for a kind of answer (own, reference, none), or None and the reason."""
+    r"""The inserted tokens for a kind of answer, or None and the reason.
+
+    For `own` and `reference`, `text` is that answer: the tokens of `\boxed{` and the answer without its last one. For
+    `none`, only the opening of the box, so that the model answers next.
+    """
     if kind == "none":
         return InsertedTokens(tuple(boxes.opening), answer_tokens=0), None
     if text is None:

@@ -68,8 +68,9 @@ class Step:
 def compute_step(next_token: NextToken, vocabulary: int, options: Sequence[int] = ()) -> Step:
     """The entropy of the next token, in a vocabulary of V = `vocabulary` tokens, and its error (`Step`).
 
-    `options` are the ids of the tokens whose probabilities are kept. Source: Entropy Area Score, section 2, and the
-    equation for the error of the top K.
+    The entropy, in bits, is over the tokens returned. The missing mass is the probability of all others, and the bound,
+    in bits, the most that they can add to the entropy. `options` are the ids of the tokens whose probabilities are
+    kept. Source: Entropy Area Score, section 2, and the equation for the error of the top K.
     """
     logprobs = next_token.logprobs.astype(np.float64)
     possible = logprobs[logprobs > -np.inf]
