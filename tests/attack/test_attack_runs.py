@@ -180,6 +180,7 @@ STAGES = {
 STOPS = (("generations", signal.SIGKILL), ("features", signal.SIGINT), ("estimates", signal.SIGKILL))
 
 
+@pytest.mark.nightly
 def test_stopped_in_one_stage_after_another(project: Project) -> None:
     """Each run goes on where the one before it was stopped."""
     with whole_again(project) as fault:
@@ -200,6 +201,7 @@ def test_stopped_in_one_stage_after_another(project: Project) -> None:
             assert process.returncode != 0, output
 
 
+@pytest.mark.nightly
 def test_two_runs_at_once(project: Project) -> None:
     with whole_again(project) as fault:
         shutil.rmtree(project.folder / RESULTS / "features")

@@ -111,7 +111,8 @@ def test_one_server_judges_all_benchmarks_of_a_model(project: Project) -> None:
     assert project.planned(*FILES) == {}
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_no_server_outlives_its_run(project: Project, how: signal.Signals) -> None:
     """Killed outright, the jobs with it; and by Ctrl-C, which the terminal sends to Snakemake and its jobs."""
     run, log = project.start(*FILES), project.folder / LOG

@@ -36,10 +36,11 @@ def test_the_further_papers_are_known() -> None:
 
 
 @pytest.mark.long(minutes=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "analyses",
     # Each alone also needs what another one imports of it; the linter's contracts know that, too.
-    [FURTHER, *(pytest.param([analysis], marks=pytest.mark.nightly) for analysis in FURTHER)],
+    [FURTHER, *([analysis] for analysis in FURTHER)],
     ids=" ".join,
 )
 def test_all_else_works_without(analyses: list[str], tmp_path: Path) -> None:

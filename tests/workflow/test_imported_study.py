@@ -114,6 +114,7 @@ def test_only_labels_that_depend_on_it_are_made_again(project: Project) -> None:
     assert not {"generation", "benchmark"} & set(planned)
 
 
+@pytest.mark.nightly
 def test_judges_are_compared(project: Project) -> None:
     several = project.over("several.yaml")
     # The judge `few` labels one benchmark, the reverse of every other label, and of another a single response.
