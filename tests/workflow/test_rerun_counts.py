@@ -357,7 +357,7 @@ REASONED = [
         "comments and docstrings",
         {},
         edits=(
-            (f"{PACKAGE}/features/feature_computation.py", '"""The features of each', '"""What is new in each'),
+            (f"{PACKAGE}/features/feature_computation.py", '"""The features of every', '"""What is new in every'),
             (
                 f"{PACKAGE}/study/stages/estimate_stage.py",
                 'RAW_MODE = "raw_logprobs"',

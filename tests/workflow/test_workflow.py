@@ -136,7 +136,7 @@ def test_change_of_what_all_stages_share_never_reruns_what_costs(project: Projec
 
 
 def test_docstrings_comments_and_touched_files_rerun_nothing(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/features/feature_computation.py", '"""The features of each', '"""What is new in each')
+    edit(f"{PACKAGE}/features/feature_computation.py", '"""The features of every', '"""What is new in every')
     edit(
         f"{PACKAGE}/study/stages/estimate_stage.py",
         'RAW_MODE = "raw_logprobs"',
