@@ -24,7 +24,7 @@ class TokenTexts:
         self._tokenizer, self.missing = _load_tokenizer(str(origin.get("weights") or ""), origin.get("commit"))
 
     def read_row(self, row: Mapping[str, Any]) -> tuple[list[str | None], Callable[[int], list[str | None] | None]]:
-        """The texts of the tokens of a row of GENERATIONS, and a function from a step's number to its alternatives.
+        """The texts of a row's tokens (GENERATIONS), and a function from a step's number to its alternatives.
 
         It returns the texts of the most likely tokens at this step, or None (`read_alternatives`). An unknown text is
         null.
@@ -32,7 +32,7 @@ class TokenTexts:
         return self.read_response(row), partial(self.read_alternatives, row)
 
     def read_response(self, row: Mapping[str, Any]) -> list[str | None]:
-        """The texts of the tokens of a row of GENERATIONS, (n_tokens,); null if unknown.
+        """The texts of a row's tokens (GENERATIONS), (n_tokens,); null if unknown.
 
         If a character consists of several tokens, it is the text of the last token.
         """

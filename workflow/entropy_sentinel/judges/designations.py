@@ -189,7 +189,7 @@ def _read_range(text: str, reference_kind: DesignationKind | None) -> Designatio
         return None
     joint = match["joint"].casefold()
     starts_with_between = text.casefold().startswith("between")
-    # `between 3 and 5`, `3 to 5`; but `3 and 5` is no range.
+    # `between 3 and 5`, `3 to 5`; but `3 and 5` is not a range.
     if (joint == "and") != starts_with_between:
         return None
     units = tuple(match[name] or "" for name in ("money", "unit", "money2", "unit2"))

@@ -47,7 +47,7 @@ def read_judgement(reply: str) -> bool | None:
     text = _unquote_text(reply[start:].strip())
     verdicts: list[bool | None] = []
     end = 0  # of what was read
-    last = 0  # the begin of the last verdict
+    last = 0  # where the last verdict starts
     while (begin := text.find("{", end)) >= 0:
         end = begin + 1
         for verdict, stop in (_read_json(text, begin), _read_python(text, begin)):

@@ -93,7 +93,7 @@ def read_endless(text: str) -> EndlessDecimal | None:
 
 
 def _compute_recurring(sign: str, whole: str, fixed: str, period: str) -> Fraction:
-    """The value of a decimal: `fixed` digits after the point, then the `period` again and again."""
+    """The value of a decimal: `fixed` digits after the point, then the `period` repeatedly."""
     digits = Fraction(int(f"{whole or 0}{fixed}")) + Fraction(int(period), int("9" * len(period)))
     value = digits / int("1" + "0" * len(fixed))
     return -value if sign == "-" else value

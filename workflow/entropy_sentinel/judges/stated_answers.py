@@ -10,7 +10,7 @@ from entropy_sentinel.judges.final_answers import find_final_answer
 from entropy_sentinel.judges.judge_interface import Unclear
 from entropy_sentinel.judges.reference_words import find_only_letter
 
-# The line after a number explains it if it has so many words that are no numbers.
+# The line after a number explains it if it has so many words that are not numbers.
 _FEWEST_EXPLAINING_WORDS = 3
 # What an answer may begin with before the answer itself.
 LABEL = re.compile(
@@ -116,7 +116,7 @@ def find_short_number(answer: StatedAnswer) -> str | None:
     if NUMBER.fullmatch(answer.stated) or answer.first:
         return find_number(answer)
     numbers = []  # "" for one that the word beside it denies or makes another value
-    main_numbers = []  # those that are no aside
+    main_numbers = []  # without those of asides
     for place, word in enumerate(answer.words):
         # The word beside it, if there is one.
         before = answer.words[place - 1 : place] if place else []

@@ -41,7 +41,7 @@ def extract_conversation(record: Any) -> str | None:
     if not isinstance(record, Mapping):
         return None
     messages = list(_iterate_messages(record))
-    # A log may have the response after the request. A message with calls of tools, which is no plain text, stays.
+    # A log may have the response after the request. A message with calls of tools, which is not plain text, stays.
     while messages and messages[-1]["role"] == "assistant" and "omitted" not in messages[-1]:
         messages.pop()
     if any(message["role"] != "system" for message in messages):

@@ -55,7 +55,7 @@ class EnvelopeReader(Reader):
                 continue
 
     def _read_calls(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """Yield the responses of a record's calls, such as spans of a trace; what is no call of a model is left out."""
+        """Yield the responses of a record's calls, such as spans of a trace; spans that call no model are left out."""
         parts = [part for part in find_value(record, self._envelope.each) or () if isinstance(part, Mapping)]
         calls = [part for part in parts if self._envelope.is_call(part)]
         n = 0
@@ -182,7 +182,7 @@ class EnvelopeReader(Reader):
         """The columns of a call's responses: time, metadata, settings of the request, fields with one value."""
         envelope = self._envelope
         paths = (*envelope.reply, *envelope.request, *envelope.item_id)
-        # The first names of the paths: these fields are no columns.
+        # The first names of the paths: these fields are not columns.
         fields_of_parts = {path.split(".")[0].split("[")[0] for path in paths}
         call_columns = collect_columns(call, leave_out={LOGPROBS_REFUSED, *fields_of_parts})
         time = parse_time_column(find_value(call, envelope.time) or find_value(record, envelope.time))

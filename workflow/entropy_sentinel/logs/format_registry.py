@@ -117,7 +117,7 @@ def find_format(record: Record) -> Format | None:
 
 
 def find_nearest_format(record: Record) -> tuple[Format, list[str]] | None:
-    """The format of which a record has the largest share of the marks, the fields that show it, and those it lacks.
+    """The format whose marks (the fields that show it) a record has the largest share of, and those it lacks.
 
     None if it has no mark of any format.
     """

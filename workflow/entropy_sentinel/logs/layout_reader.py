@@ -175,7 +175,7 @@ def _read_text(value: Any, layout: Layout) -> str:
 
 
 def _read_part_text(part: Mapping[str, Any]) -> str:
-    """The text of a part of a message; "" for a part that is none of its text, such as a thought."""
+    """The text of a part of a message; "" for a part that is not its text, such as a thought."""
     is_text = part.get("type") in _TEXT_KINDS and part.get("part_kind") in _TEXT_KINDS and not part.get("thought")
     text = find_value(part, ("text", "content", "refusal")) if is_text else None
     return text if isinstance(text, str) else ""

@@ -22,7 +22,7 @@ class BadRecord(NamedTuple):
 
 
 def check_record(content: Any, where: str) -> PlacedRecord | BadRecord:
-    """The record at a place; a bad one if its content is no object."""
+    """The record at a place; a bad one if its content is not an object."""
     if not isinstance(content, dict):
         return BadRecord(where, f"must be a JSON object, is {type(content).__name__}: {content!r}"[:200])
     return PlacedRecord(where, content)

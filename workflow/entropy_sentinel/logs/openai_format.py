@@ -60,7 +60,7 @@ class OpenAIReader(Reader):
             or ("choices" not in record and has_messages(record))
             or self.stated_format == "openai-responses"
         ):
-            self._events.drop_reply(record)  # the whole reply takes the place of its events
+            self._events.drop_reply(record)  # the whole reply replaces its events
             yield self._read_response(record)
         elif self.stated_format == "openai-stream" or CHUNKS.is_piece(record) or self._chunks.has_open_reply(record):
             yield from self._read_streams(self._chunks.add(record, self.place))

@@ -200,7 +200,7 @@ def merge_fields(
     leave_out: Iterable[str] = (),
     keep: Sequence[str] = (),
 ) -> None:
-    """Add the fields of a piece that are not null; the last value counts, but for fields to `keep` the first.
+    """Add the fields of a piece that are not null; the last value counts, except for fields to `keep`: there the first.
 
     `moves` has new names of fields.
     """

@@ -180,7 +180,7 @@ def _find_exclusions(
 ) -> Iterator[_Condition]:
     """Yield a condition for each model without an estimator, and for each other code of exclusions.
 
-    `totals` are the numbers of all responses by the begin of the window, None without times. `old_models` are models
+    `totals` are the numbers of all responses by the start of the window, None without times. `old_models` are models
     with an estimator, of which others may be new names; `remedy_of` says what to do about a reason.
     """
     rows = traffic.exclusions.filter(~pl.col("code").is_in([str(code) for code in HARMLESS_CODES]))

@@ -390,7 +390,7 @@ def _scale_y(accuracy: float) -> float:
 
 
 def _find_reference(result: Monitored, axis: _Axis) -> Point | None:
-    """The position and the width of the reference on the axis; null if it is not there."""
+    """The position and the width of the reference on the axis; null without a reference there."""
     if result.provenance["reference"] is None:
         return None
     first, last = map(datetime.fromisoformat, result.provenance["reference"])

@@ -32,7 +32,7 @@ class _FileChanged(Exception):
 
 
 class LogPass:
-    """Reads all logs once, for the collectors of all estimators, which read alike but for their models.
+    """Reads all logs once, for the collectors of all estimators, which read alike except for their models.
 
     `reading` has the options for all, with `where` for all their models. Several collectors have `watched_models`;
     `user_named_models` says whether `where` named them.

@@ -187,7 +187,7 @@ def extend_models(models: Mapping[str, Any]) -> dict[str, Any]:
 def _extend_model(name: str, models: Mapping[str, Any], descendants: tuple[str, ...]) -> Any:
     """A model's section, merged over that of the model it extends; `descendants` are the models that extend it.
 
-    A section that is no mapping, or extends nothing, is unchanged; its type is checked later.
+    A section that is not a mapping, or extends nothing, is unchanged; its type is checked later.
     """
     section = models[name]
     if not isinstance(section, Mapping) or not isinstance(section.get("extends"), str):

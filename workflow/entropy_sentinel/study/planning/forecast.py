@@ -52,7 +52,7 @@ def forecast_costs(
 
     `judge_work` are the labels left for judges behind servers, `pass_work` the second runs of models that families of
     signals need. With `on_cpu`, engines run on CPUs: their hours are in place of GPU-hours, and have no price. Speed
-    and CPU time of finished jobs, by stage (`measured`), take the place of the config's rates.
+    and CPU time of finished jobs, by stage (`measured`), replace the config's rates.
     """
     measured = measured or {}
     search = compute_search_cpu_s(outlook.config, measured.get("estimates", ()))
