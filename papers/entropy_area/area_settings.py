@@ -76,7 +76,8 @@ class EntropyArea(Analysis):
             if name in studied.benchmarks:
                 raise ValueError(f"analyses.entropy_area.together.{name}: a benchmark has this name; choose another")
             for benchmark in benchmarks:
-                if first_name := set_by_benchmark.get(benchmark):
+                if benchmark in set_by_benchmark:
+                    first_name = set_by_benchmark[benchmark]
                     raise ValueError(
                         f"analyses.entropy_area.together.{name}: '{benchmark}' is in {first_name}, too; keep one"
                     )

@@ -89,6 +89,19 @@ def test_another_shape_is_one_error_that_names_the_class(kind: type[Estimator], 
     assert str(error.value).startswith(f"{__name__}.{message}")
 
 
+class Halves(Estimator):
+    def accuracies_of(self, means: np.ndarray) -> np.ndarray:
+        return means[:, 0] / 2
+
+
+class Both(Shares, Halves):
+    """Inherits the values of the first and the accuracies of the second."""
+
+
+def test_an_inherited_method_is_not_hidden() -> None:
+    assert Both("both").accuracies_of(np.array([[1.0]])).tolist() == [0.5]
+
+
 def test_values_of_whole_numbers_are_floats() -> None:
     estimator = Shares("shares")
     values = estimator.values(FEATURES)

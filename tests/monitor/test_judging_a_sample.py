@@ -178,7 +178,7 @@ def test_an_interrupt_leaves_a_file_of_what_was_paid_for(api: FakeApi, folder: P
     status, _, errors = run(capsys, *call)
     done = len(api.requests)
     assert (status, 30 < done < 40) == (130, True)
-    assert "interrupt again to end at once" in caplog.text
+    assert "interrupt to end at once" in caplog.text
     assert f"{100 - done} of 100 responses have no answer (reason: interrupted)" in errors
     partial = pl.read_csv(out)
     assert (partial["reason"] == "interrupted").sum() == 100 - done

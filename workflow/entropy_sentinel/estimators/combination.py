@@ -50,8 +50,8 @@ class Combination(Estimator):
         """The mean or median of the members' accuracies, (n_slices,), from the means of their values."""
         estimates = np.empty((len(means), len(self.members)))
         # Each member has one value per response, and so one column of the means.
-        for place, member in enumerate(self.members):
-            estimates[:, place] = member.accuracies_of(means[:, place : place + 1])
+        for place, (member, column) in enumerate(zip(self.members, means.T, strict=True)):
+            estimates[:, place] = member.accuracies_of(column[:, None])
         return _SUMMARIES[self.summary](estimates, axis=1)
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:

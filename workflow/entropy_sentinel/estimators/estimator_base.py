@@ -104,7 +104,8 @@ class Estimator(ABC):
         super().__init_subclass__()
         if cls.__module__.partition(".")[0] != PACKAGE:
             for name, check_shapes in (("values", _check_values), ("accuracies_of", _check_accuracies)):
-                setattr(cls, name, check_shapes(getattr(cls, name)))
+                if name in vars(cls):  # an inherited method has its check, and may stand behind a sibling's
+                    setattr(cls, name, check_shapes(vars(cls)[name]))
 
     @abstractmethod
     def values(self, features: pl.DataFrame) -> np.ndarray:
@@ -113,6 +114,7 @@ class Estimator(ABC):
         `features` has the features that the estimator needs, without nulls.
         """
 
+    @_check_accuracies
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
         """The accuracies of slices in [0, 1], (n_slices,), from the means of their values, (n_slices, n_values).
 

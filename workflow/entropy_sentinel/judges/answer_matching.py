@@ -152,16 +152,12 @@ def _find_final_number(answer: StatedAnswer) -> _FinalNumber | None:
     if stated is None or not RATIONAL.fullmatch(stated) or len(stated) > LONGEST_NUMBER:
         return None
     text = unify_notation(answer.text)
-    is_percent_by_occurrence = {
+    percent_flags = {
         _PERCENT.match(text, match.end()) is not None
         for match in WORD.finditer(text)
         if match["number"] is not None and normalise_word(match) == stated
     }
-    return (
-        _FinalNumber(read_rational(stated), is_percent_by_occurrence.pop())
-        if len(is_percent_by_occurrence) == 1
-        else None
-    )
+    return _FinalNumber(read_rational(stated), percent_flags.pop()) if len(percent_flags) == 1 else None
 
 
 def is_comparable(response: str | None) -> bool:

@@ -163,7 +163,7 @@ class ChatClient:
 
         If another process or thread with the same cache has sent the same request, this one waits for its reply. After
         a failure or an interrupt, no more requests are sent, those under way are finished, and then the error is
-        raised. A second interrupt does not wait for them.
+        raised; also if the caller takes no more replies. Another interrupt does not wait for them.
 
         Args:
             requests: The arguments of `litellm.completion` without model and base_url; with a `prompt`, those of
@@ -232,8 +232,7 @@ class ChatClient:
     def _announce_wait(self) -> None:
         """Warn that the requests under way are waited for after an interrupt."""
         log.warning(
-            "%s: no more requests are sent; waiting for those under way, which cost money (interrupt "
-            "again to end at once)",
+            "%s: no more requests are sent; waiting for those under way, which cost money (interrupt to end at once)",
             self.name,
         )
 

@@ -40,6 +40,7 @@ from entropy_sentinel.logs.reader_base import (
     is_private,
 )
 from entropy_sentinel.logs.reference_answer import REFERENCE, REFERENCE_FIELDS
+from entropy_sentinel.logs.step_forms import read_first
 from entropy_sentinel.logs.step_reading import read_entries
 from entropy_sentinel.logs.trace_frames import REPLY_ID, ROW_DTYPES, ResponseBatch
 from entropy_sentinel.schemas.arrow_lists import flatten_lists
@@ -69,7 +70,7 @@ class TableReader(Reader):
         """Yield the response of the row."""
         sampled, top = record["token_logprobs"], record["top_logprobs"]
         tokens = record.get("tokens") or ()
-        text = _read_first(record, TEXT_COLUMNS)
+        text = read_first(record, TEXT_COLUMNS)
         text = replace_surrogates(text if text is not None else "".join(tokens))
         logprobs = None
         if sampled is not None:
@@ -105,7 +106,7 @@ class TextTableReader(TableReader):
 
 def is_table_of_texts(record: Mapping[str, Any]) -> bool:
     """Whether a record has an id, the text of a response, and no sign of log-probabilities."""
-    has_text = isinstance(_read_first(record, TEXT_COLUMNS), str) and find_id(record, IDS) is not None
+    has_text = isinstance(read_first(record, TEXT_COLUMNS), str) and find_id(record, IDS) is not None
     return has_text and has_columns_of_texts(record) and describe_unused_field(record) is None
 
 
@@ -123,11 +124,6 @@ def list_fixed_columns(names: Iterable[str]) -> tuple[str, ...]:
     """The names of the columns with a fixed meaning; of several ids, only the first is included."""
     names = set(names)
     return (*FIXED_COLUMNS, *[name for name in IDS if name in names][:1])
-
-
-def _read_first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    """The value under the first of these names that is not null; None without one."""
-    return next((record[name] for name in names if record.get(name) is not None), None)
 
 
 def unnest_metadata(table: Table) -> Table:

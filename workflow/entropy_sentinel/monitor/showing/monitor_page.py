@@ -284,7 +284,7 @@ def _list_facts(result: Monitored) -> dict[str, str | list[str]]:
     for estimator in about["estimators"]:
         suffix = f" of {estimator['model']}" if len(about["estimators"]) > 1 else ""
         facts[f"estimator{suffix}"] = str(estimator["name"])
-        facts[f"fitted on{suffix}"] = estimator["domains"]
+        facts[f"fitted on{suffix}"] = estimator["domains"] or "?"
         facts[f"estimator file{suffix}"] = f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none"
         logprobs = [f"{name} {value}" for name, value in estimator["logprobs"].items()]
         facts[f"log-probabilities{suffix}"] = ", ".join(logprobs)

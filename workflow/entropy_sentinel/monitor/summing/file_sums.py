@@ -97,9 +97,9 @@ class FileRecord:
 
     def find_changed_models(self, names: SameModels) -> list[str]:
         """The file's models that `names` newly counts as the estimator's, then those that it no longer does."""
-        gained = [model for model in self.other_models if names.find_old_name(model) is not None]
-        lost = [model for model in self.same_models if names.find_old_name(model) is None]
-        return gained + lost
+        gained_models = [model for model in self.other_models if names.find_old_name(model) is not None]
+        lost_models = [model for model in self.same_models if names.find_old_name(model) is None]
+        return gained_models + lost_models
 
     @property
     def missing_records(self) -> list[str]:

@@ -134,8 +134,8 @@ class ModelValidation:
     def verdicts_by_scope(self) -> list[tuple[str, str, Sequence[str]]]:
         """Triples of which new domains a verdict is about, the verdict, and its reasons.
 
-        The first one is text behind a model's name: "" or " (another benchmark)". There are two verdicts if the domains
-        are kinds of a benchmark's questions.
+        The first one is text behind a model's name: "" for a single verdict; " (kinds of a known benchmark)" and
+        " (another benchmark)" if the domains are kinds of a benchmark's questions.
         """
         if self.new_groups is None:
             return [("", self.verdict, self.reasons)]

@@ -38,10 +38,10 @@ def choose_positions(positions: str | int, texts: Sequence[str], last: int) -> l
         token_ends = np.cumsum([len(text) for text in texts])  # in characters
         sentence_ends = [match.end() for match in _SENTENCE_END.finditer("".join(texts))]
         # The token that completes the sentence; t counts tokens from 1.
-        chosen = {int(token) + 1 for token in np.searchsorted(token_ends, sentence_ends)}
+        token_numbers = {int(token) + 1 for token in np.searchsorted(token_ends, sentence_ends)}
     else:
-        chosen = set(range(1, last + 1, int(positions)))
-    return sorted({1, last} | {t for t in chosen if t <= last})
+        token_numbers = set(range(1, last + 1, int(positions)))
+    return sorted({1, last} | {t for t in token_numbers if t <= last})
 
 
 def compute_area(positions: Sequence[int], values: Numbers, last: int) -> float:
